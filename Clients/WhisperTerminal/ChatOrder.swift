@@ -1,11 +1,11 @@
-/// What a person enters in a chat: a text for the other person, or an order to this program.
+/// A line that a person enters in a chat: a text for the other person, or an order to this program.
 enum ChatOrder: Equatable {
     case text(String)
     case file(path: String)
     /// The latest file of theirs.
     case save(path: String)
     case retry, cancel
-    /// What is kept apart because of a ban.
+    /// Orders for messages that are kept apart because of a ban.
     case resume, discard
     case accept, reject, block, unblock
     case help, quit

@@ -2,8 +2,8 @@ import Contract
 import TerminalText
 import WhisperClient
 
-/// What a chat says of people, groups and changed messages. Remembers what was shown of the latest messages, so that it can
-/// say what has changed. Asks the core for titles of groups, and does nothing else.
+/// The words of a chat about people, groups and changed messages. Remembers what was shown of the latest messages, so
+/// that it can say what has changed. Asks the core for titles of groups, and does nothing else.
 struct ChatWords {
     private let core: CoreClient
     private let peer: Contact
@@ -31,7 +31,7 @@ struct ChatWords {
 
     func name(_ id: WhisperID) -> String { self.names[id] ?? "\(id)" }
 
-    /// Of the other person here; `nil` if they are a contact.
+    /// The notice about the other person here; `nil` if they are a contact.
     var strangerNotice: String? {
         guard self.strangers.contains(self.peer.id) else { return nil }
         return

@@ -16,7 +16,7 @@ enum SlashLine: Equatable {
         self = rest.hasPrefix("/") ? .text(blank + String(rest)) : .order(String(rest).trimmed)
     }
 
-    /// What is said of an order that nobody knows.
+    /// The answer to an unknown order.
     static func unknown(_ order: String) -> String {
         let word = order.split(separator: " ", maxSplits: 1).first.map { String($0) } ?? ""
         return

@@ -1,10 +1,11 @@
 package import Logging
 package import Telemetry
 
-/// What identities without a peer, or guests, keep in one table (contract §13b).
+/// Rows that identities without a peer, or guests, keep in one table (contract §13b).
 ///
-/// Whoever stores a row marks it as a stranger's: that costs no question. The sweep takes the mark from rows of those who have a peer, and
-/// adds up the marked ones in a row of the schema's `stranger_bytes`. The statement that stores compares with that row.
+/// The statement that stores a row marks it as a stranger's, which costs no query. The sweep takes the mark from rows
+/// of those who have a peer, and adds up the marked ones in a row of the schema's `stranger_bytes`. The statement that
+/// stores compares with that row.
 package protocol StrangerTable: Sendable {
     static var store: StrangerStore { get }
     /// Where `relieve` begins: before all keys.
@@ -82,7 +83,7 @@ package enum StrangerLimits {
     package static let retryAfter = Duration.seconds(3_600)
 }
 
-/// What a schema's `may_keep` answers.
+/// The answer of a schema's `may_keep`.
 package enum StrangerVerdict: Int16, Sendable {
     case may = 0
     /// More than somebody without a peer may keep.

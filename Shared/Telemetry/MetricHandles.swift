@@ -144,7 +144,7 @@ package struct RouterMetrics: Sendable {
     package init() {}
 }
 
-/// What identities without any peer fill together (contract §13b). The value of the `store` label.
+/// A store that identities without any peer fill together (contract §13b). The value of the `store` label.
 package enum StrangerStore: String, CaseIterable, Sendable {
     case profiles, backups, evidence, guests, attachments, mail, lines, shares
 }

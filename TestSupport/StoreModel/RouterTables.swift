@@ -53,7 +53,7 @@ package struct RouterTables: Equatable, Sendable {
     /// The last numbers drawn.
     package var lastMail: Int64 = 0
     package var lastOutcome: Int64 = 0
-    /// Of mail, as last counted. Everybody is a stranger.
+    /// Bytes of waiting mail, as last counted. Everybody is a stranger.
     private var strangerBytes: Int64?
     private var strangersCountedAt = Timestamp(milliseconds: 0)
 

@@ -6,7 +6,7 @@ import Telemetry
 import TestKit
 import Testing
 
-/// What the object store is made to keep (contract §13b), against a real Postgres.
+/// Bounds on the contents of the object store (contract §13b), against a real Postgres.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct BoundTests {
     private let start = Timestamp.now
 
@@ -45,7 +45,7 @@ import Testing
             #expect(try await add(41, by: bench.alice) == .added)
             #expect(try await count() == 60)
             #expect(try await add(1_000, by: bench.alice) == .overQuota)
-            // What never came does not count for long.
+            // An upload that never arrived does not count for long.
             try await bench.postgres.run(
                 "UPDATE attachments.attachments SET expires_at = now() - interval '61 minutes'")
             #expect(try await count() == 0)
@@ -76,11 +76,11 @@ import Testing
             #expect(try await !self.takes(41, from: room))
             #expect(try await self.takes(40, from: room))
             #expect(try await !self.takes(1, from: room))
-            // What may still come is not free, whoever has let it in.
+            // An admitted upload takes space before it arrives, whichever process has admitted it.
             #expect(try await bench.add(self.file(of: bench.alice, 30), quota: 1_000, at: .at(self.start)))
             #expect(try await !self.takes(71, from: self.room(bench, store)))
             #expect(try await self.takes(70, from: self.room(bench, store)))
-            // Of a large store 2 GiB.
+            // A large store keeps 2 GiB free.
             store.set(StoreSpace(free: (2 << 30) + 50, total: 1 << 40))
             #expect(try await !self.takes(21, from: self.room(bench, store)))
             #expect(try await self.takes(20, from: self.room(bench, store)))

@@ -4,7 +4,7 @@ import Contract
 import Store
 import Testing
 
-/// What identities without a peer, and guests, can make auth keep (contract §13b), against a real Postgres.
+/// Bounds on the data of identities without a peer, and of guests, in auth (contract §13b), against a real Postgres.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct StrangerTests {
     let alice = TestIdentity(1)
     let bob = TestIdentity(2)
@@ -35,7 +35,7 @@ import Testing
             #expect(try await self.write(25_537, as: "whisper", by: alice, http).is(413, .invalidPayload))
             #expect(try await self.write(25_536, as: "whisper", by: alice, http).status == 200)
             #expect(try await self.write(40_001, as: "user", over: 1, by: alice, http).is(413, .invalidPayload))
-            // What a document held before does not count beside what it is to hold.
+            // The old size of a document does not count beside its new size.
             #expect(try await self.write(40_000, as: "user", over: 1, by: alice, http).status == 200)
             // One member with a peer is enough.
             _ = try await bench.login(self.carol)
@@ -91,7 +91,7 @@ import Testing
             // Sessions end sooner than profiles.
             let later = try await bench.login(self.alice)
             #expect(try await http.document("user", of: self.profile, by: later).status == 200)
-            // Whoever is no member touches nothing.
+            // A request of a non-member does not touch the profile.
             #expect(try await http.profile(others, by: later).is(404, .notFound))
             bench.wait(.seconds(395 * 86_400 - 1))
             #expect(try await sweep.sweep() == 0)
@@ -209,10 +209,10 @@ import Testing
             for seed in UInt8(1)...3 { #expect(try await isDone(seed)) }
             #expect(try await self.count(guests) == 3 * AuthLimits.guestBytes)
             #expect(try await prove(4) == .noRoom)
-            // Whoever is known may come, and counts as somebody who comes back.
+            // A known guest may come, and counts as a returning guest.
             #expect(try await isDone(3))
             #expect(try await self.count(guests) == 3 * AuthLimits.guestBytes)
-            // Those that came once make room when their token has ended.
+            // Guests that came once make room when their token has expired.
             try await bench.sql("UPDATE auth.guests SET expires_at = now() - interval '1 second'")
             #expect(try await self.count(guests) == AuthLimits.guestBytes)
             #expect(try await bench.sql("SELECT epoch FROM auth.guests") == "2")

@@ -17,14 +17,14 @@ import Testing
             let lines = (1...5).map { store.bench.line($0, bytes: 40) }
             #expect(try await store.keep(lines, within: bounds) == .init(count: 3, notKept: [3, 4]))
             #expect(try await store.lines().map(\.line) == [1, 2, 3])
-            // What is stored is told as stored again, and nothing more is kept.
+            // A repeated line is acknowledged as stored, and nothing more is kept.
             #expect(try await store.keep(Array(lines[2...3]), within: bounds) == .init(count: 0, notKept: [1]))
             #expect(try await store.keptBytes() == Int64(3 * Self.size(40)))
             // Somebody with a peer has the room of the profile.
             try await store.hasPeer()
             #expect(try await store.keep(lines, within: bounds) == .init(count: 2, notKept: []))
             #expect(try await store.keptBytes() == Int64(5 * Self.size(40)))
-            // What is deleted makes room.
+            // A deleted transcript makes room.
             _ = try await store.connection.query(TranscriptTable.delete(store.content))
             #expect(try await store.keptBytes() == 0)
             #expect(try await store.keep(lines, within: bounds).count == 5)

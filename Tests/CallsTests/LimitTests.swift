@@ -53,7 +53,7 @@ import Testing
         #expect(LiveLimits.streamsPerConnectionMax <= LiveLimits.streamsOfIdentityMax)
         #expect(LiveLimits.streamsOfIdentityMax <= LiveLimits.streamsOfProfileMax)
         #expect(LiveLimits.streamsOfProfileMax < LiveLimits.conversationsPerProfileMax)
-        // Whoever still holds or listens is named by a report before its conversation leaves the memory.
+        // A report names each present holder and listener before their conversation leaves the memory.
         #expect(CallLimits.reportsMissedFor < CallLimits.pausedKeptFor)
         #expect(CallLimits.pausedKeptFor <= .seconds(60))
     }

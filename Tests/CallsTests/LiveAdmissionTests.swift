@@ -126,7 +126,7 @@ import Testing
         #expect(try knocks(201, from: 2).type == "live_waiting", "another address has places of its own")
     }
 
-    /// Whoever comes from a second address to make room at the first takes its place with it.
+    /// A listener that knocks again from a second address keeps its place at the first, and makes no room there.
     @Test func aPlaceIsOfTheAddressThatItWasTakenFrom() throws {
         var bench = try LiveBench.created()
         let first = LiveBench.Listener(9, origin: 1)
@@ -219,7 +219,7 @@ import Testing
         #expect(try bench.send("live_knock", bench.knock(listener), as: listener).type == "live_waiting")
     }
 
-    /// Whoever comes and is sent away leaves no more than id and time, and the newest of them alone (contract §13b).
+    /// A refused listener leaves only its id and the time, and only the newest refusals are kept (contract §13b).
     @Test(arguments: [("declined", LiveLimits.refusedMax), ("blocked", LiveLimits.blockedMax)])
     func ofThoseWhoWereSentAwayTheNewestAreKnown(reason: String, most: Int) throws {
         var bench = try LiveBench.created()

@@ -32,7 +32,7 @@ import Testing
         #expect(bench.conversation.stream?.holder == bench.tablet.id)
     }
 
-    /// What somebody has deleted is gone (contract §14.13), however quiet the server is.
+    /// Deleted data is gone (contract §14.13), even if the server is idle.
     @Test func withTheLastMemberOfItsProfileAConversationEnds() throws {
         var (bench, listener) = try LiveBench.joined()
         _ = try bench.send("live_start", bench.named.with(["contentId": Self.content]), as: bench.phone)
@@ -153,7 +153,7 @@ import Testing
         #expect(try bench.send("live_start", start, as: bench.tablet).type == "live_started", "it is counted already")
     }
 
-    /// Those of one batch are not in the tables yet.
+    /// Streams of the same batch are not in the tables yet.
     @Test func streamsOfTheSameBatchCount() throws {
         var bench = try LiveBench.created()
         bench.openOf = [bench.phone.id: LiveLimits.streamsOfIdentityMax - 1]
@@ -205,7 +205,7 @@ import Testing
         #expect(asleep(after: .seconds(3_600)).isEmpty)
     }
 
-    /// What the queue does not look at, time does not change: each conversation, a moment before its deadline and then.
+    /// Time changes no conversation before its deadline: each one is ticked a moment before the deadline, and at it.
     @Test(arguments: UInt64(0)..<200) func nothingHappensBeforeItsTime(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         func some(_ most: Int64) -> Timestamp? {
@@ -233,7 +233,7 @@ import Testing
             if Bool.random(using: &random) {
                 machine.waiting[id] = .init(connection: place, goneAt: some(100), origin: 0)
             }
-            // Of those who are decided nothing is noted.
+            // Only undecided listeners have a time in `knocksToldAt`.
             if machine.undecided.contains(where: { $0.listener == id }), let told = some(100) {
                 machine.knocksToldAt[id] = told
             }

@@ -22,7 +22,7 @@ import Testing
     @Test func aLineWithoutRoomIsToldAsNotKept() throws {
         var bench = try Self.begun()
         let lines = [3, 4, 5, 4].map { bench.line($0) }
-        // Of the fourth line the first copy had room.
+        // The last entry repeats line 4, whose first copy had room.
         bench.tellings = LiveRules.stored(lines, notKept: [2, 3])
         let told = bench.frames("live_line_stored", to: .connection(bench.phone.connection))
         #expect(told.first?["lines"] == .array([.integer(3), .integer(4)]))

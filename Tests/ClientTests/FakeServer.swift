@@ -65,7 +65,7 @@ final class FakeServer: ServerLink {
             var removeMembers: [String]?
             var actorSig: String?
 
-            /// What is handed on of a signed change.
+            /// The JSON fields of a signed change that the server forwards.
             var signed: String {
                 guard let actorSig, let timestamp else { return "" }
                 func list(_ ids: [String]?) -> String { (ids ?? []).map { #""\#($0)""# }.joined(separator: ",") }

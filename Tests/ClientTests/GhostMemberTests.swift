@@ -183,7 +183,7 @@ extension CoreTests {
         #expect(!self.event(.created, 2, created).isSigned(by: self.anna.publicKeys))
     }
 
-    /// What stands on the wire is what was signed.
+    /// The wire carries exactly the signed change.
     @Test func itSurvivesTheServer() throws {
         let order = GroupUpdateOrder(added: [bobID])
         let signed = self.anna.pair.signed(order, of: "grp-\(self.group)", revision: 1, at: self.time)

@@ -104,7 +104,7 @@ extension CoreClientTests {
         await ann.core.close()
     }
 
-    /// What becomes of a message that was shown is said in words.
+    /// Each change of a shown message is described in words.
     @Test func whatIsDoneToAMessageIsSaid() async throws {
         let ann = try await self.hosts.offline("ann")
         let client = try CoreClient.of(ann.core)
@@ -155,7 +155,7 @@ extension CoreClientTests {
         await ann.core.close()
     }
 
-    /// What waits is kept apart by a ban, until the person has decided; every command says so, and until when.
+    /// A ban keeps waiting messages apart until the person has decided; every command names the ban and its end.
     @Test(arguments: ["resume", "discard"])
     func whatWaitsIsKeptApartByABan(decision: String) async throws {
         let (ann, bob) = (try await self.hosts.online("ann"), try await self.hosts.online("bob").id)
@@ -191,7 +191,7 @@ extension CoreClientTests {
             #expect(self.hosts.server.accepted.count == 2)
         } else {
             #expect(try await client.discardOutbox() == 2)
-            // What is written from here on goes.
+            // A message that is written from here on is sent.
             _ = try await client.send("after", to: WhisperID(bob)!)
             #expect(await self.isSent("after", events))
             #expect(self.hosts.server.accepted.count == 1)

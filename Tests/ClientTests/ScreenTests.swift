@@ -155,7 +155,7 @@ import TestKit
         #expect(screen.mark(self.key, "✓", editor).hasPrefix("\r\u{1B}[3A✓  \r\u{1B}[3B"))
     }
 
-    /// What was deleted does not stay on the screen.
+    /// A deleted text does not stay on the screen.
     @Test func aTextIsDrawnAnewWhereItStands() {
         var screen = ChatScreen(width: 40, height: 10)
         let editor = LineEditor()

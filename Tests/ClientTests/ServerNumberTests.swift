@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct ServerNumberTests {
     private static let types = ServerFrameCatalogue.all.map(\.type)
 
-    /// Of each field that some frame has: its bounds, and what stands just beyond them.
+    /// The bounds of each field that some frame has, and the numbers just beyond them.
     static let numbers: [Int64] = {
         var numbers: Set<Int64> = [.min, .min + 1, -1, 0, 1, .max - 1, .max]
         for bound in [

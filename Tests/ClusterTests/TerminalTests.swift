@@ -40,7 +40,7 @@ extension CalmCluster {
             #expect(try await again.types("inbox").contains("Still you?"))
         }
 
-        /// A ban is called a ban, and until when it holds. What was written keeps waiting until its author says otherwise.
+        /// A ban is called a ban, with its end. Written messages wait until their author decides otherwise.
         @Test func aBannedPersonIsToldSoAndDecidesWhatIsSentAfterwards() async throws {
             let folder = try TemporaryFolder(named: "terminal")
             defer { folder.remove() }
@@ -77,10 +77,14 @@ extension CalmCluster {
                 return try JSON(parsing: Array(chat.utf8))["messages"]?.elements.compactMap { $0["state"]?.string }
                     ?? []
             }
-            try await waitUntil("Alice has them", within: .seconds(30)) { try await states() == ["delivered", "delivered"] }
+            try await waitUntil("Alice has them", within: .seconds(30)) {
+                try await states() == ["delivered", "delivered"]
+            }
             #expect(try await alice.types("accept", bobID).contains("accepted."))
             _ = try await alice.types("inbox")
-            try await waitUntil("Bob is told that she has read them", within: .seconds(30)) { try await states() == ["read", "read"] }
+            try await waitUntil("Bob is told that she has read them", within: .seconds(30)) {
+                try await states() == ["read", "read"]
+            }
         }
 
         /// At terminals, which pipes are not.

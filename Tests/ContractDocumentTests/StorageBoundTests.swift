@@ -9,7 +9,7 @@ import Testing
         try String(contentsOf: Folder.root.appending(path: path), encoding: .utf8)
     }
 
-    /// What the migrations of all services create. Partitions are rows of their table.
+    /// The tables that the services' migrations create. Partitions are rows of their table.
     static func tables(in migration: String) -> [String] {
         let code = migration.replacing(#/--[^\n]*/#, with: "")
         return code.matches(

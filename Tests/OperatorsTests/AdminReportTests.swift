@@ -224,7 +224,7 @@ import Testing
             try await bench.sql("INSERT INTO router.peers VALUES (\(one), \(other), now()), (\(other), \(one), now())")
             _ = try await file(4, by: carol, note: 0).reply("report_ack")
             #expect(try await count() == 1_256)
-            // What was answered once is answered again.
+            // An acknowledged report is acknowledged again.
             _ = try await file(1, by: alice, note: 1_000).reply("report_ack")
         }
     }

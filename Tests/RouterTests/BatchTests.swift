@@ -29,7 +29,7 @@ import Testing
         #expect(batch.jobs == MailboxJob.Kind.allCases.count + 1)
     }
 
-    /// What is forgotten here has been read, and leaves its stream: it would be lost without a word.
+    /// A forgotten job would be lost silently: it has been read, and leaves its stream.
     @Test(arguments: MailboxJob.Kind.allCases) func aJobOfEachKindStaysWhenReceiptsAreDeferred(kind: MailboxJob.Kind) {
         var batch = Batch()
         batch.add(Self.job(kind, of: identity(1)))

@@ -1,6 +1,6 @@
 import Contract
 
-/// What a ban does to what waits to be sent: it is kept apart until the person here decides.
+/// A ban pauses the outbox: its messages are kept apart until the person here decides.
 extension WhisperClient {
     func banned(_ ban: Ban) {
         self.outbox.pause()
@@ -30,7 +30,7 @@ extension WhisperClient {
     package func discardOutbox() throws(ClientStoreError) -> Int {
         var (count, before) = (0, [Conversation]())
         while true {
-            // What is under way goes on, and stays there.
+            // A message in flight is not cancelled, and its chat stays in the list.
             let places = try self.store.waitingChats(limit: ClientLimits.waitingChatsMax).map(\.place)
             guard !places.isEmpty, places != before else { break }
             for place in places {

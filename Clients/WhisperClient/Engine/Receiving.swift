@@ -24,7 +24,7 @@ extension WhisperClient {
                         continue
                     }
                     suspicions.insert(suspicion)
-                    // What looks too old by a wrong clock of ours may be shown later. Nothing is said of it before.
+                    // Mail that looks too old by our wrong clock may be shown later. Nothing is said of it before.
                     if suspicion.reason != .stale { safe.append(receipt) }
                 case .known: safe.append(receipt)
                 case .notTaken: break

@@ -413,7 +413,7 @@ package enum StopReason: Hashable, Sendable {
     }
 }
 
-/// What an operator has decided about our identity.
+/// An operator's ban of our identity.
 package struct Ban: Hashable, Sendable {
     /// By the server's clock. `nil`: it has no end, or none that is known.
     package var until: Timestamp?

@@ -283,7 +283,7 @@ extension ClientStore {
             WHERE id = messages.peer AND (is_blocked OR is_stranger AND messages.group_id IS NULL))
         """
 
-    /// A stranger is none any more: they are told what was read before. Whoever is blocked is told nothing more.
+    /// A stranger is none any more: they are told what was read before. A blocked person is told nothing more.
     static func oweReadMarks(to peer: WhisperID, in database: Database) throws {
         guard try Self.preferences(in: database).sendsReadReceipts else { return }
         try database.run(

@@ -62,7 +62,7 @@ extension ClientStore {
         }
     }
 
-    /// What is kept apart because it looked too old, oldest first.
+    /// Mail that is kept apart because it looked too old, oldest first.
     func staleMail() throws(ClientStoreError) -> [[UInt8]] {
         try self.read { database in
             try String.fetchAll(

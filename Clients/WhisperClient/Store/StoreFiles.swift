@@ -10,8 +10,8 @@ enum StoreFiles {
     /// The largest piece that is overwritten at once, in bytes.
     private static let eraseBytes = 65_536
 
-    /// Makes an empty file that only its owner may read, unless one stands there. SQLite gives its log and its index the same
-    /// mode. What an earlier release has left open to others is closed.
+    /// Makes an empty file that only its owner may read, unless one stands there. SQLite gives its log and its index
+    /// the same mode. A file that an earlier release has left open to others is closed to them.
     static func makePrivate(_ path: String) throws(ClientStoreError) {
         // No descriptor of a file that is there is opened: closing it would end the locks of this process.
         for suffix in ["", "-wal", "-shm"] {

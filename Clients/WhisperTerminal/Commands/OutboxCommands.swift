@@ -3,7 +3,7 @@ import Contract
 import TerminalText
 import WhisperClient
 
-/// What waits to be sent, to anybody.
+/// The messages that wait to be sent, in all chats.
 struct OutboxCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "outbox", abstract: "Show what waits to be sent, and decide about it after a ban.",
@@ -62,7 +62,7 @@ struct OutboxDiscardCommand: AsyncParsableCommand {
 }
 
 extension CoreClient.Outbox {
-    /// What the person has to decide; `nil` if nothing is kept apart.
+    /// The decision that the person has to make; `nil` if nothing is kept apart.
     var notice: String? {
         guard self.isPaused else { return nil }
         return

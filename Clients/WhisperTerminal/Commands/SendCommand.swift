@@ -35,7 +35,7 @@ struct SendCommand: AsyncParsableCommand {
                     changed.state.flatMap { Self.isReached(goal, $0) ? .state($0) : nil }
                 case .connection(.stopped(let reason)): .stopped(reason)
                 case .connection(.away): .away
-                // What is kept apart does not go, though the server is there.
+                // A paused outbox sends nothing, though the server is there.
                 case .caughtUp: isPaused ? .away : nil
                 default: nil
                 }

@@ -177,7 +177,7 @@ extension CoreClient {
         Int(try await self.members("message_cancel") { json in json.add("chat", contact) }.integer("count") ?? 0)
     }
 
-    /// What waits to be sent, by the names of its chats.
+    /// The messages that wait to be sent, by the names of their chats.
     struct Outbox {
         /// Whether it is kept apart because of a ban.
         var isPaused: Bool
@@ -203,7 +203,7 @@ extension CoreClient {
 
     // MARK: Groups
 
-    /// What a group is called; its id while that is not known.
+    /// The title of a group; its id while the title is not known.
     func title(ofGroup id: String) async throws -> String { try await self.groupTitles()[id.lowercased()] ?? id }
 
     /// By their ids.

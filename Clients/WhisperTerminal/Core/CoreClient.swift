@@ -186,7 +186,7 @@ final class CoreClient: Sendable {
 
     private static let lookEvery = Duration.milliseconds(50)
 
-    /// What the server is to have: messages and changes of ours, and whether read marks wait.
+    /// The number of our messages and changes that the server has yet to get, and whether read marks wait.
     private func owed() async throws -> (messages: Int64, readMarks: Bool) {
         guard case .object(let info) = JSONText(try await self.ask("store_info")) else { throw Self.strange }
         return (info.integer("unsettled") ?? 0, info.bool("owesReadMarks") ?? false)

@@ -62,7 +62,7 @@ struct ChatScreen {
     }
 
     /// Changes the text of a line, and draws it and what stands under it anew.
-    /// - Returns: the bytes, and whether the whole line was on the screen. What has scrolled away stays as it was.
+    /// - Returns: the bytes, and whether the whole line was on the screen. Rows that scrolled away stay as they were.
     mutating func change(_ key: MessageKey, to text: String, _ editor: LineEditor) -> (bytes: String, isSeen: Bool) {
         guard let index = self.index(of: key) else { return ("", false) }
         guard self.lines[index].line.text != text else { return ("", true) }
@@ -75,7 +75,7 @@ struct ChatScreen {
             self.lines[place].rows = rows.count
             drawn += rows
         }
-        // What is above the first row of the terminal cannot be reached.
+        // The cursor cannot reach rows above the first row of the terminal.
         let reached = min(up, top)
         let shown = up > top ? Array(drawn.suffix(top)) : drawn
         let bytes =

@@ -4,7 +4,7 @@ enum TextWidth {
         text.reduce(0) { $0 + Self.columns($1) }
     }
 
-    /// What stands in one cell or two: a grapheme cluster, however many scalars it has.
+    /// A grapheme cluster takes one cell or two, however many scalars it has.
     static func columns(_ character: Character) -> Int {
         let scalars = character.unicodeScalars
         guard let first = scalars.first else { return 0 }

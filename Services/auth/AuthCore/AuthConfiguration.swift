@@ -9,7 +9,7 @@ package struct AuthConfiguration: Sendable {
     package var strangerProfileBytesMax = Limits.strangerProfileBytesMax
     /// How long a profile stays that no member does anything with.
     package var profileLife = Limits.profileTTL
-    /// What all strangers together keep in one store, in bytes.
+    /// Bytes that all strangers together may keep in one store.
     package var strangersBytesMax = Limits.strangersStoreBytesMax
 
     package init() {}

@@ -28,7 +28,7 @@ package enum AuthLimits {
     package static let sweepBatch = 1_000
     /// How exactly a profile's last use is known. Less would be a write for each reading.
     package static let profileTouchEvery = Duration.seconds(86_400)
-    /// What one guest costs: its row and its places in three indexes, in bytes.
+    /// Bytes that one guest takes: its row and its entries in three indexes.
     package static let guestBytes: Int64 = 512
     /// Share of the guests' bound, in percent, from which guests that came once and whose token has ended go early.
     package static let guestCarePercent: Int64 = 90

@@ -7,7 +7,7 @@ package struct OperatorsConfiguration: Sendable {
     /// Evidence about a message that the ledger does not know, and of one reporter's open reports, in bytes.
     package var unknownEvidenceBytesMax = Limits.unknownEvidenceBytesMax
     package var openEvidenceBytesMax = Limits.openEvidenceBytesMax
-    /// What reports of all reporters without a peer keep together, in bytes.
+    /// Bytes that the reports of all reporters without a peer may keep together.
     package var strangersBytesMax = Limits.strangersStoreBytesMax
     /// Time that evidence stays after the review.
     package var evidenceLife = OperatorsLimits.evidenceLife

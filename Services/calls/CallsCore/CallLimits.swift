@@ -93,7 +93,7 @@ package enum CallLimits {
     package static let transcriptsSweptAtOnce = 4_000
     /// How long one look goes on with such statements. The next look, after `leaseInterval`, continues.
     package static let linesSweptFor = Duration.milliseconds(500)
-    /// What a stored line takes besides its ciphertext, in bytes: its row and the entry of its key. Counted in the bounds of contract §13b.
+    /// Bytes of a stored line besides its ciphertext: row and key entry. The bounds count them (contract §13b).
     static let lineRowBytes: Int64 = 160
     /// Between two counts of what all identities without a peer keep. With `liveSweepInterval` the count lags by a minute at most.
     package static let strangersCountedEvery = Duration.seconds(30)

@@ -12,7 +12,7 @@ package struct RouterConfiguration: Sendable {
     package var jobsPerPartitionMax: Int
     /// What may wait in one mailbox (contract §13a).
     package var bounds: MailBounds
-    /// What may wait from all senders without any peer, in all mailboxes together (contract §13b).
+    /// Bytes that may wait from all senders without any peer, in all mailboxes together (contract §13b).
     package var strangersBytesMax: Int
     /// `RouterLimits.pagesPerReadMax`, by default.
     package var pagesPerReadMax: Int

@@ -34,7 +34,7 @@ package enum LiveLimits {
     /// if it never had (contract §13b). A roster names those who are blocked.
     package static let refusedMax = 1_000
     package static let blockedMax = Self.listenersMax
-    /// Those of one address that wait for one conversation (contract §13b).
+    /// Listeners of one address that wait for one conversation (contract §13b).
     package static let waitingOfAddressMax = 10
     /// Grants in one frame.
     package static let grantsMax = 250

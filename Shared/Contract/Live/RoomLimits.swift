@@ -14,7 +14,7 @@ package enum RoomLimits {
     package static let codeDigits: [Int64] = [0, 6, 8, 10]
     package static let codeDigitsDefault = Int64(6)
     package static let codeCharacters = 6...10
-    /// Those who were removed from one room. Beyond it the oldest is forgotten (contract §13b).
+    /// Removed participants that one room remembers. Beyond it the oldest is forgotten (contract §13b).
     package static let barredMax = 1_000
     /// How long a code opens its room, in seconds.
     package static let codeTTL = Int64(1)...86_400

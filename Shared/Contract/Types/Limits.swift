@@ -56,7 +56,7 @@ package enum Limits {
     package static let strangerBytesMax = 16 << 20
     package static let strangersMessagesMax = 20_000
     package static let strangersBytesMax = 256 << 20
-    /// What identities without any peer, and guests, may keep in one store, all of them together (contract §13b).
+    /// Bytes that all identities without any peer, and guests, together may keep in one store (contract §13b).
     package static let strangersStoreBytesMax = 10 << 30
     /// When a message that a mailbox has no room for may be tried again (contract §13a: at least 60 s).
     package static let mailboxRetryAfter = Duration.seconds(60)
@@ -155,7 +155,7 @@ package enum Limits {
 }
 
 extension Duration {
-    /// Whole milliseconds, for keys and columns that count so. What does not fit becomes the longest there is.
+    /// Whole milliseconds, for keys and columns that count so. A duration that overflows becomes the longest there is.
     package var milliseconds: Int64 {
         let (seconds, attoseconds) = self.components
         let (whole, isTooLong) = seconds.multipliedReportingOverflow(by: 1_000)

@@ -40,7 +40,7 @@ package struct SignedGroupChange: Hashable, Sendable {
             added: added, removed: removed, roles: roles, title: title, timestamp: timestamp, signature: signature)
     }
 
-    /// What the actor signs: SHA-256 of these bytes is taken first.
+    /// The bytes whose SHA-256 the actor signs.
     /// - Parameters:
     ///   - group: in lower case, with its prefix; `nil` for a group that is yet to be made.
     ///   - revision: before the change; 0 for a group that is yet to be made.

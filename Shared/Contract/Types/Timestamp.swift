@@ -18,7 +18,7 @@ package struct Timestamp: Hashable, Comparable, Sendable {
     }
 
     package static func < (a: Timestamp, b: Timestamp) -> Bool { a.milliseconds < b.milliseconds }
-    // Times of others are added here. What does not fit becomes the last or the first time there is.
+    // Times of others are added here. A result that overflows becomes the last or the first time there is.
     package static func + (a: Timestamp, b: Duration) -> Timestamp {
         let (sum, overflow) = a.milliseconds.addingReportingOverflow(b.milliseconds)
         return Timestamp(milliseconds: overflow ? (b < .zero ? .min : .max) : sum)

@@ -131,7 +131,7 @@ extension SettingParser<[String: RateTable.Change]> {
     }
 }
 
-/// What strangers may make the cluster keep (contract §13b).
+/// The bound on data that the cluster keeps for strangers (contract §13b).
 package struct StrangerSettings: SettingGroup {
     let bytesMax = Setting(
         "strangers.bytes.max", .integer(in: 1...1_000_000_000_000_000), default: "\(Limits.strangersStoreBytesMax)",

@@ -1,7 +1,7 @@
 import Contract
 
-/// An identity, or a guest, that logs in and leaves. Then, in rounds, two connections to two gateways show its token. Of the two
-/// exactly one stays, and it is the one that showed the token last (contract §4, §14.3).
+/// An identity, or a guest, that logs in and leaves. Then, in rounds, two connections to two gateways show its token.
+/// Exactly one of the two stays, and it is the one that showed the token last (contract §4, §14.3).
 final class RivalDevice: LiveDevice {
     private final class Rival {
         let line: Line

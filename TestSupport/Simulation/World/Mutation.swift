@@ -54,7 +54,7 @@ enum Mutation: String, CaseIterable, Sendable {
     /// the message.
     case answersRepeatedWithoutBarrier
 
-    // Of two connections that show one token.
+    // Mistakes with two connections that show one token.
 
     /// Nobody tells a gateway that its guest is at another one.
     case movesGuestsInSilence

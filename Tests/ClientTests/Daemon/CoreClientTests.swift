@@ -259,7 +259,7 @@ import Testing
         let say = Array(#"{"to":"\#(bobID)","text":"hello"}"#.utf8)
         let ends = try await self.talk(ann.core) { client in
             var ends: [Bool] = []
-            // What was read or noted here is nobody else's.
+            // Reads and drafts are local: the server gets neither.
             for (verb, parameters) in [
                 ("chat_list", Array("{}".utf8)), ("chat_draft", Array(#"{"chat":"\#(bobID)","text":"h"}"#.utf8)),
                 ("message_send", say),

@@ -3,8 +3,8 @@ import LocalStack
 import TestKit
 import Testing
 
-/// What strangers make the cluster keep (contract §13b). Counts that a sweep takes twice a minute are put where it would put them:
-/// a store of all strangers together is full then.
+/// Bounds on the data of strangers in the cluster (contract §13b). Counts that a sweep takes twice a minute are put
+/// where it would put them: a store of all strangers together is full then.
 extension StrangerCluster {
     @Test func allMailOfStrangersTogetherIsBounded() async throws {
         let (alice, friend) = try await Cluster.friends()
@@ -63,7 +63,7 @@ extension StrangerCluster {
         var typed = stream.whisperer
         typed.say("line")
         _ = try await stream.told(1)
-        // Of two transcripts, because one has a bound of its own.
+        // The shares are of two transcripts, because one transcript has a bound of its own.
         let other = try await StrangerStream.begun(on: stream.phone, in: stream.conversation.profile)
         var more = other.whisperer
         more.say("line")

@@ -141,8 +141,8 @@ extension WhisperClient {
         if case .question(let number)? = tag { self.answered(number, .success(event)) }
     }
 
-    /// Whom the actor's signature adds. It counts if the actor's keys are pinned here, and the actor was known here as somebody who may
-    /// add. What we do ourselves needs none.
+    /// The members that the actor's signature adds. It counts if the actor's keys are pinned here, and the actor was
+    /// known here as somebody who may add. Our own changes need no signature.
     private func vouched(for event: GroupEvent) throws(ClientStoreError) -> Set<WhisperID> {
         guard let signed = event.signed, let actor = try self.store.contact(event.actor),
             event.isSigned(by: actor.keys)

@@ -34,7 +34,7 @@ extension ClientStore {
         }
     }
 
-    /// Those we have blocked get no copy. Copies for newcomers wait.
+    /// Blocked members get no copy. Copies for newcomers wait.
     static func queue(
         _ id: UUIDText, toGroup group: Group, body: [UInt8]?, in database: Database
     ) throws -> [GroupDeliveryID] {

@@ -34,7 +34,7 @@ package actor StoreRoom {
             if before != nil { self.measuredAt = .now }
             do throws(StoreError) {
                 let measured = try await self.measured()
-                // What was taken meanwhile may stand in the table already. Then it counts twice, until the next measurement.
+                // The table may hold uploads taken meanwhile already. They count twice until the next measurement.
                 self.left = measured.map { $0 - (self.taken - takenBefore) }
                 self.measuredAt = .now
             } catch {

@@ -44,7 +44,7 @@ package struct AttachmentTable: Sendable {
         case added = 0
         /// The uploader's live uploads would pass its quota.
         case overQuota = 1
-        /// Those of all identities without a peer would pass theirs.
+        /// The live uploads of all identities without a peer would pass their bound.
         case noRoom = 2
     }
 
@@ -89,7 +89,7 @@ package struct AttachmentTable: Sendable {
         return try await self.pool.pipeline(pipeline)[adding]
     }
 
-    /// What may still come to the store, in bytes. Reads an index.
+    /// Bytes that pending uploads may still bring to the store. Reads an index.
     package func pendingBytes(at now: StoreTime) async throws(StoreError) -> Int64 {
         var row = try await self.pool.query(
             """
@@ -99,7 +99,7 @@ package struct AttachmentTable: Sendable {
         return try row.next()
     }
 
-    /// What the store has, in bytes. Reads an index, whole.
+    /// Bytes of the uploads that the store holds. Reads an index, whole.
     package func storedBytes() async throws(StoreError) -> Int64 {
         var row = try await self.pool.query(
             "SELECT COALESCE(sum(size_bytes), 0)::int8 FROM attachments.attachments WHERE uploaded_at IS NOT NULL")[0]

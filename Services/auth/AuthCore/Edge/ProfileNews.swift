@@ -23,7 +23,7 @@ struct ProfileNews: Sendable {
         }
     }
 
-    /// Somebody has been taken out of the profile, or it is no more. Does not wait. What its conversations are lies in any share.
+    /// The profile lost a member, or was deleted. Does not wait. Any share may hold its conversations.
     func tellConversations(of profile: UUIDText) {
         for share in LiveShare.all {
             self.bus.append(LiveJob.membersChanged(profile), to: Keyspace.live(share), failed: { _ in })

@@ -58,7 +58,7 @@ enum ProfileDocumentTable {
             })
     }
 
-    /// What has become of a write.
+    /// The outcome of a write.
     enum Writing: Equatable, Sendable {
         case written(version: Int64)
         /// It is not what the caller thinks it is.
@@ -69,10 +69,10 @@ enum ProfileDocumentTable {
         case noRoom
     }
 
-    /// What the documents of one profile may hold together, in bytes.
+    /// Bounds on the documents of one profile together, in bytes.
     struct Bounds: Sendable {
         var bytesMax: Int
-        /// Of a profile none of whose members has a peer; and of all such profiles.
+        /// The bound of a profile none of whose members has a peer; and of all such profiles together.
         var strangerBytesMax: Int
         var strangersBytesMax: Int
     }
@@ -125,7 +125,7 @@ enum ProfileDocumentTable {
         }
     }
 
-    /// What a profile's other documents hold.
+    /// Bytes of a profile's other documents.
     private static let others: StaticString =
         "SELECT coalesce(sum(size_bytes), 0)::int8 AS bytes FROM auth.profile_documents"
 
@@ -144,7 +144,7 @@ extension ProfileDocument.Sealed {
     var bytes: Int64 { Int64(self.ciphertext.count) }
 }
 
-/// What profiles keep none of whose members has a peer.
+/// Documents of profiles none of whose members has a peer.
 package struct StrangerProfiles: StrangerTable {
     package static let store = StrangerStore.profiles
     package static let firstKey = "00000000-0000-0000-0000-000000000000"

@@ -90,7 +90,7 @@ package struct AbandonedProfiles: Sendable {
         self.life = life
     }
 
-    /// Removes profiles with their members and documents, up to a bound. Those that somebody is at stay for the next sweep.
+    /// Removes profiles with their members and documents, up to a bound. Locked profiles stay for the next sweep.
     /// - Returns: how many.
     package func sweep(at now: StoreTime, limit: Int) async throws(StoreError) -> Int {
         try await self.pool.execute(

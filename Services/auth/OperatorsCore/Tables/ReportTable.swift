@@ -22,7 +22,7 @@ package struct ReportTable: Sendable {
 
     package init(_ pool: PostgresPool) { self.pool = pool }
 
-    /// What has become of a report.
+    /// The outcome of filing a report.
     package enum Filing: Int16, Sendable {
         /// It is stored now, or was before.
         case filed = 0

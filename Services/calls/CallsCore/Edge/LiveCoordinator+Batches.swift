@@ -25,7 +25,7 @@ extension LiveCoordinator {
         await self.tell(outcome)
     }
 
-    /// What is not in memory. Nobody else writes it: this process owns the shares.
+    /// Loads conversations that are not in memory. Nobody else writes them: this process owns the shares.
     func load(_ ids: [ConversationID]) async throws(StoreError) {
         let missing = ids.filter { self.book[$0] == nil }
         for start in stride(from: 0, to: missing.count, by: CallLimits.conversationsLoadedAtOnce) {

@@ -1,6 +1,6 @@
 package import Contract
 
-/// Whose time comes when. Nobody is looked at before its time.
+/// A queue of deadlines, earliest first. No entry is looked at before its deadline.
 package struct DeadlineQueue<ID: Hashable & Sendable>: Sendable {
     private struct Entry {
         var time: Timestamp
@@ -26,7 +26,7 @@ package struct DeadlineQueue<ID: Hashable & Sendable>: Sendable {
     /// The earliest.
     package var next: Timestamp? { self.entries.first?.time }
 
-    /// Those whose time has come, earliest first. They leave the queue.
+    /// The entries that are due, earliest first. They leave the queue.
     package mutating func take(at now: Timestamp) -> [ID] {
         var due: [ID] = []
         while let first = self.entries.first, first.time <= now {

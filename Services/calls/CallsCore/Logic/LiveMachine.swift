@@ -211,7 +211,7 @@ package struct LiveMachine: Equatable, Sendable {
             connection: frame.connection, origin: self.waiting[listener]?.origin ?? frame.origin)
     }
 
-    /// Of those who were sent away the newest are known.
+    /// A conversation remembers only the newest listeners with this status: refused, or blocked.
     mutating func forgetOldest(_ status: Listener.Status, beyond most: Int) {
         let rows = self.listeners.filter { $0.value.status == status }
         guard rows.count > most else { return }

@@ -71,7 +71,7 @@ extension LiveRules {
                 retryAfterMilliseconds: LiveLimits.knockOfAbsentTTL.milliseconds)
         }
         guard waiting.count >= LiveLimits.waitingMax else { return }
-        /// Of the address with the most, the one that comes counted, and there the oldest.
+        /// The address with the most waiting listeners, counting the new one, loses its oldest.
         func rank(_ one: PrincipalID, _ row: LiveMachine.Listener) -> (Int, Int64, String) {
             let its = conversation.waiting[one]?.origin ?? 0
             // Addresses that are not known, after a new owner has come, are many.

@@ -50,8 +50,8 @@ extension LiveRules {
         }
     }
 
-    /// Streams cost something until they end, also when they are paused (contract §13b). Who takes one over, or begins anew in its
-    /// place, has one less of somebody.
+    /// Streams cost something until they end, also when they are paused (contract §13b). A takeover, or a new
+    /// stream in its place, frees one of the previous holder's.
     private func checkOpen(
         _ before: LiveMachine.Stream?, in conversation: LiveMachine, for caller: WhisperID
     ) throws(Refusal) {

@@ -8,7 +8,7 @@ package struct LiveRules: Sendable {
     package var tellings: [LiveTelling] = []
     /// Lines that are to be stored, in the order in which they came.
     package var lines: [LiveLine] = []
-    /// Those that need not stay in memory, if nothing else happens to them.
+    /// Conversations that need not stay in memory, if nothing else happens to them.
     package var asleep: [ConversationID] = []
     let facts: LiveFacts
     let limits: LiveBounds
@@ -39,7 +39,7 @@ package struct LiveRules: Sendable {
 
     package mutating func received(_ frame: LiveFrame) -> Answer {
         if let verdict = frame.principal.verdict(self.facts.accounts[frame.principal.id]) { return verdict }
-        // What its last member has left is gone for everybody, also before its Job comes.
+        // A conversation ends when the last member leaves its profile, even before the Job about it arrives.
         if let id = frame.body.present { self.endWithoutProfile(id) }
         do throws(Refusal) {
             switch frame.body {
@@ -254,7 +254,7 @@ package struct LiveRules: Sendable {
 
     // MARK: Time
 
-    /// What time does to conversations.
+    /// Applies due deadlines to conversations.
     package mutating func tick() {
         let limits = self.limits
         for conversation in self.book.due(at: self.time, { $0.deadline(within: limits) }) {

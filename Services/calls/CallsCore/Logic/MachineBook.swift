@@ -22,7 +22,7 @@ package struct MachineBook<Machine: BookedMachine>: Sendable {
     /// As they were before the batch.
     private var undo: [Machine.ID: Machine?] = [:]
     private var deadlines = DeadlineQueue<Machine.ID>()
-    /// Those in memory whose deadline may be another than the queue has.
+    /// Machines in memory whose deadline may differ from the one in the queue.
     private var retimed: Set<Machine.ID> = []
 
     package init() {}
@@ -75,7 +75,7 @@ package struct MachineBook<Machine: BookedMachine>: Sendable {
 
     // MARK: Time
 
-    /// Those whose deadline has come. They are looked at again, whatever becomes of them.
+    /// Machines that are due. They are looked at again, whatever becomes of them.
     /// - Parameter deadline: when time changes a machine next; the same in all calls.
     package mutating func due(at now: Timestamp, _ deadline: (Machine) -> Timestamp?) -> [Machine] {
         self.retime(deadline)

@@ -18,7 +18,7 @@ package struct RoomMachine: BookedMachine {
     package let linkVerifier: Bytes32?
     package var code: Code?
     package var participants: [PrincipalID: Participant] = [:]
-    /// Those who were removed.
+    /// Participants who were removed.
     package var barred: [PrincipalID: Barred] = [:]
     /// When somebody was last known to be connected.
     package var connectedAt: Timestamp
@@ -103,7 +103,7 @@ package struct RoomMachine: BookedMachine {
         self.connectedAt = createdAt
     }
 
-    /// Of those who are kept out, the newest are known.
+    /// A room remembers only the newest participants that it has barred.
     mutating func bar(_ participant: PrincipalID, at now: Timestamp) {
         self.barred[participant] = Barred(code: self.code?.code.text ?? "", since: now)
         guard self.barred.count > RoomLimits.barredMax else { return }

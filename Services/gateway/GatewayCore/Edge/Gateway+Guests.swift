@@ -102,8 +102,8 @@ extension Gateway {
     // MARK: Checks
 
     /// Looks whether the tokens of these guests still live, and whether Redis says that the guests are here: the Notice that
-    /// one has ended or moved may be lost, or have come before the connection was bound. What the cache does not know is
-    /// asked of auth.
+    /// one has ended or moved may be lost, or have come before the connection was bound. The gateway asks auth about
+    /// tokens that the cache does not know.
     func check(_ connections: [Connection]) {
         let asked = connections.compactMap { connection in connection.machine.guest.map { (connection.id, $0) } }
         guard !asked.isEmpty else { return }

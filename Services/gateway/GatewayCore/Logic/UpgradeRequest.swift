@@ -52,7 +52,7 @@ package struct UpgradeRequest: Equatable, Sendable {
         return UpgradeRequest(method: String(words[0]), path: path, isOldHTTP: isOld, headers: headers)
     }
 
-    /// Of a target in origin form or in absolute form (RFC 9112 §3.2.1, §3.2.2).
+    /// The path of a target in origin form or in absolute form (RFC 9112 §3.2.1, §3.2.2).
     private static func path(of target: Substring) -> String? {
         var rest = target
         if let scheme = target.prefixMatch(of: /https?:\/\/[^\/?]+/.ignoresCase()) {

@@ -94,7 +94,7 @@ struct Batch {
 // MARK: Kinds of Jobs
 
 extension Batch {
-    /// What is done with all Jobs of one kind, whatever they are.
+    /// Operations on the Jobs of one kind, the same for every kind.
     private struct List: Sendable {
         let count: @Sendable (Batch) -> Int
         /// Appends those of the first batch to those of the second.

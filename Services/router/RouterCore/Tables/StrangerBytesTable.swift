@@ -18,7 +18,7 @@ enum StrangerBytesTable {
             first: { row throws(StoreError) in Known(bytes: try row.next(), isOld: try row.next()) })
     }
 
-    /// Of several routers one counts.
+    /// One of several routers claims the count.
     /// - Returns: 1 for that one.
     static func claim() -> Statement<Int> {
         Statement(
@@ -30,7 +30,7 @@ enum StrangerBytesTable {
                 """)
     }
 
-    /// What all mail takes on the disk: what waits is not more.
+    /// Bytes of all mail on the disk: an upper bound on the mail that waits.
     static func mailOnDisk() -> Statement<Int64> {
         Statement(
             value: """
