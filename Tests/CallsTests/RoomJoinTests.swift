@@ -194,6 +194,26 @@ import Testing
     }
 
     /// A participant who is alone has nobody to talk with: relays are for two (contract §13b).
+    /// The others count on the link's secret for a seat that the link gave, and for no other.
+    @Test func theLinkGivesAnotherSeatThanTheCode() throws {
+        var (bench, code) = try RoomBench.created()
+        _ = try bench.send("room_join", bench.join(bench.guest.keys, code: code), as: bench.guest)
+        func way() -> [String?] {
+            let known = bench.room.participants[.guest(bench.guest.id)]
+            return [known.map { "\($0.seat)" }, known?.via.rawValue]
+        }
+        let wrong = bench.join(bench.guest.keys, proof: Keys.random(32))
+        #expect(try bench.send("room_join", wrong, as: bench.guest).payload["seat"]?.integer == 2)
+        #expect(way() == ["2", "code"])
+        let right = bench.join(bench.guest.keys, proof: bench.proof)
+        #expect(try bench.send("room_join", right, as: bench.guest).payload["seat"]?.integer == 3)
+        #expect(way() == ["3", "link"] && bench.room.participants.count == 2)
+        let told = try #require(bench.frames("room_event", on: bench.host.connection).first)
+        #expect(told["event"]?.string == "joined" && told["participant"]?.string == "\(bench.guest.id)")
+        // Once more it is the same seat.
+        #expect(try bench.send("room_join", right, as: bench.guest).payload["seat"]?.integer == 3)
+    }
+
     @Test func relaysComeWithASecondParticipant() throws {
         var (bench, code) = try RoomBench.created()
         let made = try bench.send("room_create", bench.create(), as: bench.host)

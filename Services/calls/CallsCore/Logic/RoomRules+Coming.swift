@@ -42,7 +42,12 @@ extension RoomRules {
     ) throws(Refusal) -> Answer {
         let caller = frame.principal.id
         let found = self.book[id]
-        if let found, found.participants[caller] != nil { return try self.back(found, frame) }
+        if let found, let seated = found.participants[caller] {
+            guard seated.via == .code, let proof, let verifier = found.linkVerifier,
+                constantTimeEqual(SHA256.hash(proof.bytes), verifier)
+            else { return try self.back(found, frame) }
+            return try self.sitAnew(found, join, frame)
+        }
         guard let proof else { throw .noSuchRoom }
         // A proof is hashed whether there is a room or not: both take the same time.
         let isRight = constantTimeEqual(SHA256.hash(proof.bytes), found?.linkVerifier ?? proof)
@@ -101,6 +106,25 @@ extension RoomRules {
         if room.isFull { room.code = nil }
         _ = self.changed(&room, .joined, caller, by: caller, exceptOn: frame.connection)
         _ = self.wakeAbsent(&room)
+        self.put(room)
+        return .reply(self.joined(caller, room, relays))
+    }
+
+    /// Somebody who came by a code opens the link now. Others count on the link's secret only for a seat that it gave: this is
+    /// another seat, in place of the former.
+    private mutating func sitAnew(
+        _ before: RoomMachine, _ join: RoomJoin, _ frame: RoomFrame
+    ) throws(Refusal) -> Answer {
+        let caller = frame.principal.id
+        let relays = try self.relays(for: caller, among: before.participants.count)
+        if let place = before.participants[caller]?.reachable, place != frame.connection {
+            self.tellings.append(.event(place, .left(room: before.id)))
+        }
+        self.signals.forget(caller, in: before.id)
+        var room = before
+        self.sit(
+            caller, .link, code: nil, keys: (join.signPublicKey, join.encPublicKey), on: frame.connection, in: &room)
+        _ = self.changed(&room, .joined, caller, by: caller, exceptOn: frame.connection)
         self.put(room)
         return .reply(self.joined(caller, room, relays))
     }
