@@ -13,7 +13,8 @@ let strict: [SwiftSetting] = [
         ? .treatAllWarnings(as: .error, .when(configuration: .debug)) : .treatAllWarnings(as: .error),
 ]
 
-/// Tests are built often and run once: optimising them costs the build more than they gain. What they test is optimised.
+/// Tests are built often and run once: optimising them costs the build more than they gain. The modules that they test
+/// are optimised.
 let unoptimised = strict + [SwiftSetting.unsafeFlags(["-Onone"], .when(configuration: .release))]
 
 let log = Target.Dependency.product(name: "Logging", package: "swift-log")
