@@ -56,6 +56,20 @@ import Testing
         #expect(last.isDead && last.history.dueAt == nil && last.history.failures == 0)
     }
 
+    /// Nothing else wakes somebody whose mail came during the outage, if no more mail comes.
+    @Test func aProviderThatIsAwayForTwoHoursCostsNoWakeUp() {
+        var (history, time) = (WakePlan.History(), self.now)
+        while time < self.now + .seconds(7_200) {
+            let step = WakePlan.after(.later(.unavailable, after: nil), history, at: time, chance: 0)
+            guard let due = step.history.dueAt else {
+                Issue.record("given up after \(time.milliseconds - self.now.milliseconds) ms")
+                return
+            }
+            (history, time) = (step.history, due)
+        }
+        #expect(WakePlan.after(.sent, history, at: time, chance: 0).history.unanswered == 1)
+    }
+
     @Test func whoFoundNoRoomComesAgainSoonAndIsNeverGivenUp() {
         let history = WakePlan.History(sentAt: self.now, unanswered: 2, failures: WakePlan.failuresMax - 1)
         for (chance, pause) in [(0.0, WakePlan.busyPause), (1.0, WakePlan.busyPause * 2)] {

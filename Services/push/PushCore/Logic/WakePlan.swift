@@ -12,8 +12,9 @@ package enum WakePlan {
     package static let restPauses: [Duration] = [.zero, .seconds(30), .seconds(120), .seconds(600), .seconds(1_800)]
     /// After the n-th push that nobody answered: when it is looked whether mail still waits, and pushed again. Then never.
     package static let reminderPauses: [Duration] = [.seconds(120), .seconds(900), .seconds(7_200)]
-    /// Tries of one wake-up that may fail before it is given up, and the pauses between them.
-    package static let failuresMax = 8
+    /// Tries of one wake-up that may fail before it is given up, and the pauses between them. Together they last about as long
+    /// as reminders do: a provider that is away for hours must not cost anybody the wake-up.
+    package static let failuresMax = 64
     package static let retry = Backoff(first: .seconds(2), longest: .seconds(300))
     /// After a try for which there was no room, up to twice as long.
     package static let busyPause = Duration.seconds(5)
