@@ -1,24 +1,24 @@
-# Everything is built in release, in one tree (.build). Settings of `make run` are in Tools/LocalCluster/Settings.swift.
+# Two builds: .build/release is what runs and is measured, .build/debug is what is tested. Settings of `make run` are in
+# Tools/LocalCluster/Settings.swift.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 SWIFT ?= swift
-# One optimised build serves for running, testing and measuring; tests look inside modules, hence the flag.
-FLAGS := -c release -Xswiftc -enable-testing
 # Nothing is compiled before every Swift package was compared with deploy/packages.lock.
-BUILD := ./deploy/lock-packages check && $(SWIFT) build $(FLAGS)
+LOCKED := ./deploy/lock-packages check
+BUILD := $(LOCKED) && $(SWIFT) build -c release
 PROGRAMS := .build/release
+# In debug assertions are evaluated, a warning is an error, and a changed line is built in half a minute.
+TEST_BUILD := $(LOCKED) && $(SWIFT) build --build-tests $(if $(CI),-Xswiftc -stats-output-dir -Xswiftc $(CURDIR)/.build/times/compiler)
+# Optimised, but with assertions, and open to tests: the simulation, and tests once more. A tree of its own, because flags differ.
+PROVE := .build-prove
+PROVE_FLAGS := -c release --scratch-path $(PROVE) -Xswiftc -enable-testing -Xswiftc -assert-config -Xswiftc Debug
+PROVE_BUILD := SCRATCH=$(PROVE) $(LOCKED) && $(SWIFT) build $(PROVE_FLAGS)
 SETTINGS := PORT OPS_PORT TURN_PORT ADMIN_TOKEN VIEWER_TOKEN RATE_LIMIT_SCALE ADDRESS_CONNECTIONS_MAX ADDRESS_CONNECTIONS_PER_MINUTE HAPROXY_THREADS GATEWAYS ROUTERS DATA_DIR LOG_LEVEL CHECK
 
 # Hundreds of tests at once would starve each other of the processor, and of their patience.
 TESTS_AT_ONCE ?= 6
-
-# Says at the end again what failed: a log is often read from its end.
-define run-tests
-$(SWIFT) test $(FLAGS) --skip-build $(1) 2>&1 | tee .build/tests.log || { \
-	printf '\n· what failed:\n'; grep -aE -A2 'recorded an issue|✘ Suite|error:|Fatal' .build/tests.log | cut -c1-1000 | tail -80; \
-	exit 1; }
-endef
+export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = $(TESTS_AT_ONCE)
 
 # Runs the second command while the first, which installs, runs too. Fails if either does.
 define while-installing
@@ -27,16 +27,17 @@ endef
 
 .DEFAULT_GOAL := help
 .PHONY: help run test unit check sanitize lint format bench project chaos simulate build documents admin backup restore clean \
-	headers dependencies test-dependencies lock images compose-test
+	headers dependencies test-dependencies lock images compose-test prove test-tools
 
 help:
 	@echo 'make run      start the whole cluster on this machine, prove it, stay until Ctrl-C'
 	@echo '              settings: $(SETTINGS)'
 	@echo '              make run CHECK=1 ends after the proof, with status 0 or 1'
-	@echo 'make test     all tests; they start the servers they need'
-	@echo 'make unit     the quick tests, without root and network: under two minutes on a built tree'
+	@echo 'make test     tests of every kind; they start the servers they need'
+	@echo 'make unit     the quick tests, without root and network: in a minute on a built tree'
+	@echo 'make prove    everything there is, for hours: all tests, also optimised, races, chaos, simulation, containers (root)'
 	@echo 'make format   format all Swift files; make lint (in make test) says which are not formatted'
-	@echo 'make check    build everything in debug, where each warning is an error'
+	@echo 'make check    build everything in debug, where a warning is an error and assertions are evaluated'
 	@echo 'make sanitize look for data races: tests under the Thread Sanitizer, at most an hour; SANITIZED_SUITES="BusTests RouterTests"'
 	@echo 'make bench    measure: CPU per message, latency, offline mail, memory per connection, groups, presence'
 	@echo '              ARGUMENTS="storm" and others measure more (docs/benchmarks.md)'
@@ -68,7 +69,7 @@ test-dependencies:
 
 build: dependencies
 	@echo '· building (release); the first time takes a few minutes'
-	@$(BUILD)
+	@export WHISPER_BUILD=measure; $(BUILD)
 
 # Servers are installed while the compiler works.
 run: headers
@@ -86,29 +87,52 @@ format:
 	@$(SWIFT) format format --in-place --parallel --recursive $(SOURCES)
 
 # Without PyPI the tests that need Python tools say so.
-test: headers lint
-	@echo '· building with tests (release); the first time takes a few minutes'
-	@$(call while-installing,./deploy/install-dependencies.sh test && { ./deploy/install-python-tools.sh || true; },$(BUILD) --build-tests)
-	@SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_ONCE) \
-	  $(call run-tests,--skip ClusterTests --skip ClusterSimulationTests)
+test unit: export WHISPER_BUILD = test
+test: headers
+	@rm -rf .build/times && mkdir -p .build/times/compiler
+	@Tests/Times/phase lint $(MAKE) -s lint
+	@echo '· building with tests (debug); the first time takes a few minutes'
+	@$(call while-installing,Tests/Times/phase install $(MAKE) -s test-tools,Tests/Times/phase build bash -euc '$(TEST_BUILD)')
+	@Tests/Times/tests unit --skip ClusterTests --skip ClusterSimulationTests
 	@echo '· playing the cluster from seeds'
-	@$(call run-tests,--filter ClusterSimulationTests)
-	@echo '· testing whole clusters, which want the machine for themselves'
-	@$(call run-tests,--filter ClusterTests)
-	@echo '· building what make run builds, which is less'
-	@export WHISPER_BUILD=run; $(BUILD)
+	@Tests/Times/tests simulation --filter ClusterSimulationTests
+	@echo '· testing whole clusters'
+	@Tests/Times/tests clusters --filter ClusterTests
+	@Tests/Times/report $(if $(CI),check)
+
+# Without PyPI the tests that need Python tools say so.
+test-tools: test-dependencies
+	@./deploy/install-python-tools.sh || true
 
 # Without root and network. What takes longer is left to `make test`: services with Postgres, whole clusters, the simulation.
 UNIT := ContractTests|JobsTests|ServerCryptoTests|GatewayTests|ClientTests|SQLiteTests|SealedFileTests|ServiceRuntimeTests|ArchitectureTests|ContractDocumentTests
 
 unit: lint
-	@$(BUILD) --build-tests
-	@$(call run-tests,--filter '$(UNIT)' --skip 'DeploymentTests|PartitionWorkerTests')
+	@$(TEST_BUILD)
+	@Tests/Times/tests unit --filter '$(UNIT)' --skip 'DeploymentTests|PartitionWorkerTests'
 
-# In debug a warning is an error and an assertion ends the process.
+# Everything there is, for some hours (root): all tests, in debug and optimised, data races, all plans of chaos, all mutations of the
+# simulation, containers. Says at its end what ran.
+prove: test-tools
+	@rm -rf .build/times && mkdir -p .build/times/compiler
+	@Tests/Times/phase lint $(MAKE) -s lint
+	@export WHISPER_PROVE=1; \
+	  Tests/Times/phase debug-build bash -euc '$(TEST_BUILD)'; \
+	  Tests/Times/tests debug-unit --skip ClusterTests --skip ClusterSimulationTests; \
+	  Tests/Times/phase optimised-build bash -euc '$(PROVE_BUILD) --build-tests'; \
+	  export FLAGS='$(PROVE_FLAGS)'; \
+	  Tests/Times/tests optimised-unit --skip ClusterTests --skip ClusterSimulationTests; \
+	  Tests/Times/tests simulation --filter ClusterSimulationTests; \
+	  WHISPER_FAILOVER=1 Tests/Times/tests clusters --filter ClusterTests
+	@Tests/Times/phase run $(MAKE) -s run CHECK=1
+	@for plan in random clocks rolling masters failover; do Tests/Times/phase chaos-$$plan $(MAKE) -s chaos PLAN=$$plan SEED=1 CLIENTS=60; done
+	@Tests/Times/phase sanitize $(MAKE) -s sanitize
+	@Tests/Times/phase compose $(MAKE) -s compose-test
+	@Tests/Times/report
+
+# What is tested, in debug, and the programs that `make test` leaves out.
 check: test-dependencies
-	@./deploy/lock-packages check
-	@$(SWIFT) build --build-tests
+	@$(TEST_BUILD)
 
 # Debug, in a tree of its own: sanitized and other modules do not mix. Not in `make test`, because a test takes ten times as long.
 SANITIZED := .build-sanitize
@@ -118,8 +142,8 @@ SANITIZED_SUITES ?= $(filter-out ArchitectureTests ContractDocumentTests ChaosTe
 SANITIZE_MINUTES ?= 60
 
 sanitize: test-dependencies
-	@SCRATCH=$(SANITIZED) ./deploy/lock-packages check
-	@SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_ONCE) timeout --kill-after=10 $(SANITIZE_MINUTES)m \
+	@SCRATCH=$(SANITIZED) $(LOCKED)
+	@timeout --kill-after=10 $(SANITIZE_MINUTES)m \
 	  Tests/Sanitizer/run $(SANITIZED) $(SANITIZED_SUITES)
 
 bench: build
@@ -135,8 +159,8 @@ chaos: test-dependencies build
 # Each seed is one course of events. FIRST=5000 begins elsewhere; ARGS="--mutation sendsOnce" puts a bug in, to see it found;
 # ARGS=--live has whisperers and listeners instead of mail; ARGS=--mutations every bug in turn, with the time until it is found.
 simulate: dependencies
-	@$(BUILD) --product whisper-simulate
-	@$(PROGRAMS)/whisper-simulate --seeds $${SEEDS:-10000} --first $${FIRST:-0} --jobs $$(nproc) $(ARGS)
+	@$(PROVE_BUILD) --product whisper-simulate
+	@$(PROVE)/release/whisper-simulate --seeds $${SEEDS:-10000} --first $${FIRST:-0} --jobs $$(nproc) $(ARGS)
 
 # The token comes from ADMIN_TOKEN or VIEWER_TOKEN, the address from OPS_PORT if it is not the usual one.
 admin: dependencies
@@ -144,10 +168,9 @@ admin: dependencies
 	@WHISPER_OPS_URL=$${WHISPER_OPS_URL:-http://127.0.0.1:$${OPS_PORT:-8081}} $(PROGRAMS)/whisper-admin $(ARGS)
 
 documents: test-dependencies
-	@$(BUILD) --product whisper-contract
-	@$(PROGRAMS)/whisper-contract documents docs
-	@for service in gateway auth router push attachments calls; do $(BUILD) --product whisper-$$service; done
-	@$(PROGRAMS)/whisper-contract settings $(PROGRAMS) docs
+	@$(LOCKED) && $(SWIFT) build
+	@.build/debug/whisper-contract documents docs
+	@.build/debug/whisper-contract settings .build/debug docs
 	@/usr/bin/python3 Tests/ContractDocumentTests/Independent/vectors.py docs/vectors
 
 backup restore:
@@ -166,4 +189,4 @@ lock:
 	@./deploy/lock-python
 
 clean:
-	@rm -rf .build
+	@rm -rf .build $(PROVE) $(SANITIZED)

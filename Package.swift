@@ -367,8 +367,8 @@ let package = Package(
     ]
 )
 
-// `make run` builds what it starts, and leaves out tests, benchmarks and simulation. Both builds share their results. Images are built
-// from Shared and Services alone: deploy/Containerfile copies nothing else.
+// Who needs less than everything builds less; all builds share their results. `run`: what `make run` starts. `measure`: all programs,
+// benchmarks and chaos too. `test`: no benchmarks. `services`: deploy/Containerfile copies nothing but Shared and Services.
 let isBuilt: ((Target) -> Bool)? =
     switch Context.environment["WHISPER_BUILD"] {
     case "run":
@@ -376,6 +376,8 @@ let isBuilt: ((Target) -> Bool)? =
             ["LocalStack", "LocalCluster"].contains(target.name)
                 || !["Tools/", "TestSupport/", "Tests/", "Clients/WhisperCoreC"].contains { target.path!.hasPrefix($0) }
         }
+    case "measure": { target in target.name != "Simulation" && !target.path!.hasPrefix("Tests/") }
+    case "test": { target in target.name != "LoadTool" }
     case "services": { target in ["Shared/", "Services/"].contains { target.path!.hasPrefix($0) } }
     default: nil
     }
