@@ -12,7 +12,7 @@ package import TestKit
 
 /// Two instances of auth on a bus in memory and a real Postgres, with two gateway nodes to ask them.
 package final class AuthBench: Sendable {
-    package let postgres: PostgresServer
+    package let database: TestDatabase
     package let bus = MemoryBus()
     package let pool: PostgresPool
     package let listener = Listener()
@@ -25,21 +25,19 @@ package final class AuthBench: Sendable {
     package func wait(_ duration: Duration) { self.time.withLock { $0 = $0 + duration } }
     package var clock: ServiceClock { ServiceClock { self.now } }
 
-    private init(_ postgres: PostgresServer, pool: PostgresPool) {
-        self.postgres = postgres
+    private init(_ database: TestDatabase, pool: PostgresPool) {
+        self.database = database
         self.pool = pool
         self.time = Mutex(.now)
     }
 
-    package static func run(instances: Int = 2, _ body: (AuthBench) async throws -> Void) async throws {
-        let postgres = try await PostgresServer.temporary()
-        do {
-            try await Migrator(schema: "auth", migrations: Auth.migrations + Operators.migrations).run(
-                PostgresConfiguration(url: postgres.url(), applicationName: "migrate"), logger: quiet)
-            // Everything below works with what the migration granted, and no more.
-            try await postgres.run("ALTER ROLE whisper_auth LOGIN")
-            let pool = Auth.pool(url: Secret(postgres.url(user: "whisper_auth")), instance: 1, logger: quiet)
-            let bench = AuthBench(postgres, pool: pool)
+    /// - Parameter alone: in a Postgres of its own, which may be killed.
+    package static func run(
+        instances: Int = 2, alone: Bool = false, _ body: (AuthBench) async throws -> Void
+    ) async throws {
+        try await TestDatabase.with("auth", alone: alone, prepare: self.migrate) { database in
+            let pool = Auth.pool(url: Secret(database.url(user: "whisper_auth")), instance: 1, logger: quiet)
+            let bench = AuthBench(database, pool: pool)
             try await withThrowingTaskGroup { group in
                 let (listening, begun) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingOldest(1))
                 group.addTask {
@@ -58,11 +56,14 @@ package final class AuthBench: Sendable {
                 group.cancelAll()
             }
             pool.close()
-        } catch {
-            await postgres.stop()
-            throw error
         }
-        await postgres.stop()
+    }
+
+    private static func migrate(_ database: TestDatabase) async throws {
+        try await Migrator(schema: "auth", migrations: Auth.migrations + Operators.migrations).run(
+            PostgresConfiguration(url: database.url(), applicationName: "migrate"), logger: quiet)
+        // Everything else works with what the migration granted, and no more.
+        try await database.run("ALTER ROLE whisper_auth LOGIN")
     }
 
     package var directory: SessionDirectory {
@@ -85,7 +86,7 @@ package final class AuthBench: Sendable {
     package func addRouter() async throws {
         try await Command(
             "\(StackConfiguration.programsBesideThisOne)/whisper-router", ["migrate"],
-            environment: ["POSTGRES_URL": self.postgres.url()]
+            environment: ["POSTGRES_URL": self.database.url()]
         ).run(name: "router migrate")
     }
 
@@ -179,7 +180,7 @@ package final class AuthBench: Sendable {
     }
 
     @discardableResult
-    package func sql(_ sql: String) async throws -> String { try await self.postgres.run(sql) }
+    package func sql(_ sql: String) async throws -> String { try await self.database.run(sql) }
 }
 
 package let quiet = Logger(label: "auth-tests", factory: { _ in SwiftLogNoOpLogHandler() })

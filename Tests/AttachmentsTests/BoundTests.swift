@@ -18,7 +18,7 @@ import Testing
 
     private func makePeers(_ bench: AttachmentsBench) async throws {
         let (one, other) = (bench.alice.bits, bench.bob.bits)
-        try await bench.postgres.run(
+        try await bench.database.run(
             "INSERT INTO router.peers VALUES (\(one), \(other), now()), (\(other), \(one), now())")
     }
 
@@ -46,7 +46,7 @@ import Testing
             #expect(try await count() == 60)
             #expect(try await add(1_000, by: bench.alice) == .overQuota)
             // An upload that never arrived does not count for long.
-            try await bench.postgres.run(
+            try await bench.database.run(
                 "UPDATE attachments.attachments SET expires_at = now() - interval '61 minutes'")
             #expect(try await count() == 0)
         }

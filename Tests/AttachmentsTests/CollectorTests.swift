@@ -140,7 +140,7 @@ import Testing
             let now = self.start + .seconds(86_400)
             let collector = bench.collector(store, at: now)
             #expect(try await collector.collect(sparingURLs: false).deleted == 0)
-            try await bench.postgres.run(
+            try await bench.database.run(
                 """
                 INSERT INTO router.ledger (message_id, sender, recipient, number, accepted_at, id_case, status, status_at)
                 SELECT l.message_id, a.uploader, l.recipient, 1, now(), 0, 1, now()
@@ -268,7 +268,7 @@ import Testing
         try await AttachmentsBench.run { bench in
             let store = MemoryStore()
             let count = 100_000
-            try await bench.postgres.run(
+            try await bench.database.run(
                 """
                 INSERT INTO attachments.attachments
                     (object_key, uploader, size_bytes, content_type, class, state, created_at, expires_at, uploaded_at)
@@ -298,7 +298,7 @@ import Testing
                 #expect(report.objects == count && report.rows == count && report.leaked == 0 && report.dangling == 0)
             }
             print("measured: \(count) attachments audited: \(audited)")
-            try await bench.postgres.run("UPDATE attachments.links SET fetched_at = now() - interval '1 hour'")
+            try await bench.database.run("UPDATE attachments.links SET fetched_at = now() - interval '1 hour'")
             let removed = try await clock.measure {
                 let tally = try await bench.collector(store, at: .now).collect(sparingURLs: true)
                 print("measured: removed \(tally.deleted) in one run")

@@ -163,6 +163,12 @@ private struct Obstacle: Sendable {
 extension AuthBench {
     /// Transactions that wait for another one.
     fileprivate var locksWaitedFor: Int {
-        get async throws { Int(try await self.sql("SELECT count(*) FROM pg_locks WHERE NOT granted")) ?? 0 }
+        get async throws {
+            let waits = """
+                SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid)
+                WHERE NOT granted AND datname = current_database()
+                """
+            return Int(try await self.sql(waits)) ?? 0
+        }
     }
 }

@@ -75,9 +75,9 @@ import Testing
     }
 
     @Test func withoutPostgresTheAnswerIs500() async throws {
-        try await AuthBench.run { bench in
+        try await AuthBench.run(alone: true) { bench in
             let login = try await bench.login(self.alice)
-            await bench.postgres.kill()
+            await bench.database.server.kill()
             let answer = try await HTTPBench(bench).get("/users/\(self.alice.id())/keys", token: login.token)
             #expect(answer.is(500, .internalError))
         }

@@ -27,10 +27,10 @@ import Testing
     }
 
     @Test func withoutPostgresEveryQuestionIsAnsweredAllTheSame() async throws {
-        try await AuthBench.run { bench in
+        try await AuthBench.run(alone: true) { bench in
             let login = try await bench.login(self.alice)
             let challenge = try await bench.challenge(self.alice)
-            await bench.postgres.kill()
+            await bench.database.server.kill()
             #expect(try await bench.directory.session(login.session.tokenHash) == login.session)
             let proof = self.alice.proof(challenge.id, signing: challenge.bytes)
             let answers = [
@@ -45,7 +45,7 @@ import Testing
                 guard case .refused(let refusal) = answer else { throw Unexpected(answer) }
                 #expect(refusal.code == .internalError && refusal.message.hasSuffix("safe to retry"))
             }
-            try await bench.postgres.start()
+            try await bench.database.server.start()
             #expect(try await bench.untilAnswered { try await bench.session(login.session.tokenHash) } == login.session)
         }
     }

@@ -97,20 +97,18 @@ import Testing
     }
 
     private static func run(_ body: (PostgresConnection) async throws -> Void) async throws {
-        let server = try await PostgresServer.temporary()
-        do {
-            try await callsMigrator.run(
-                PostgresConfiguration(url: server.url(), applicationName: "migrate"), logger: Self.quiet)
-            try await server.run("ALTER ROLE whisper_calls LOGIN")
+        try await TestDatabase.with("calls", prepare: self.migrate) { database in
             let connection = PostgresConnection(
-                PostgresConfiguration(url: server.url(user: "whisper_calls"), applicationName: "calls-tests"),
+                PostgresConfiguration(url: database.url(user: "whisper_calls"), applicationName: "calls-tests"),
                 logger: Self.quiet)
             try await connection.connect()
             try await body(connection)
-        } catch {
-            await server.stop()
-            throw error
         }
-        await server.stop()
+    }
+
+    private static func migrate(_ database: TestDatabase) async throws {
+        try await callsMigrator.run(
+            PostgresConfiguration(url: database.url(), applicationName: "migrate"), logger: Self.quiet)
+        try await database.run("ALTER ROLE whisper_calls LOGIN")
     }
 }

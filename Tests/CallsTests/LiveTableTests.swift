@@ -134,35 +134,33 @@ import Testing
     }
 
     static func run(_ body: (PostgresConnection) async throws -> Void) async throws {
-        let server = try await PostgresServer.temporary()
-        do {
-            try await callsMigrator.run(
-                PostgresConfiguration(url: server.url(), applicationName: "migrate"), logger: Self.quiet)
-            try await server.run(
-                """
-                ALTER ROLE whisper_calls LOGIN;
-                -- As auth declares it (`Services/auth/AuthCore/Migrations/009_profiles.sql`).
-                CREATE SCHEMA auth; GRANT USAGE ON SCHEMA auth TO whisper_calls;
-                CREATE TABLE auth.profile_membership (profile_id uuid, whisper_id bigint, epoch bigint, is_banned boolean);
-                GRANT SELECT, INSERT, DELETE ON auth.profile_membership TO whisper_calls;
-                INSERT INTO auth.profile_membership VALUES ('\(LiveBench.profile)', 1, 1, false);
-                -- The router's, as far as calls know it.
-                CREATE SCHEMA router;
-                CREATE TABLE router.sociable (identity bigint PRIMARY KEY);
-                CREATE FUNCTION router.has_peer(someone bigint) RETURNS boolean LANGUAGE sql STABLE SECURITY DEFINER
-                    AS 'SELECT EXISTS (SELECT FROM router.sociable WHERE identity = someone)';
-                GRANT USAGE ON SCHEMA router TO whisper_calls;
-                GRANT INSERT ON router.sociable TO whisper_calls;
-                """)
+        try await TestDatabase.with("live", prepare: self.migrate) { database in
             let connection = PostgresConnection(
-                PostgresConfiguration(url: server.url(user: "whisper_calls"), applicationName: "calls-tests"),
+                PostgresConfiguration(url: database.url(user: "whisper_calls"), applicationName: "calls-tests"),
                 logger: Self.quiet)
             try await connection.connect()
             try await body(connection)
-        } catch {
-            await server.stop()
-            throw error
         }
-        await server.stop()
+    }
+
+    private static func migrate(_ database: TestDatabase) async throws {
+        try await callsMigrator.run(
+            PostgresConfiguration(url: database.url(), applicationName: "migrate"), logger: Self.quiet)
+        try await database.run(
+            """
+            ALTER ROLE whisper_calls LOGIN;
+            -- As auth declares it (`Services/auth/AuthCore/Migrations/009_profiles.sql`).
+            CREATE SCHEMA auth; GRANT USAGE ON SCHEMA auth TO whisper_calls;
+            CREATE TABLE auth.profile_membership (profile_id uuid, whisper_id bigint, epoch bigint, is_banned boolean);
+            GRANT SELECT, INSERT, DELETE ON auth.profile_membership TO whisper_calls;
+            INSERT INTO auth.profile_membership VALUES ('\(LiveBench.profile)', 1, 1, false);
+            -- The router's, as far as calls know it.
+            CREATE SCHEMA router;
+            CREATE TABLE router.sociable (identity bigint PRIMARY KEY);
+            CREATE FUNCTION router.has_peer(someone bigint) RETURNS boolean LANGUAGE sql STABLE SECURITY DEFINER
+                AS 'SELECT EXISTS (SELECT FROM router.sociable WHERE identity = someone)';
+            GRANT USAGE ON SCHEMA router TO whisper_calls;
+            GRANT INSERT ON router.sociable TO whisper_calls;
+            """)
     }
 }

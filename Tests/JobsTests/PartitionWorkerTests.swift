@@ -87,7 +87,7 @@ import Testing
             let reader = Reader(
                 bus: bus,
                 store: PostgresConnection(
-                    PostgresConfiguration(url: bench.postgres.url(), applicationName: "jobs-tests"), logger: quiet))
+                    PostgresConfiguration(url: bench.database.url(), applicationName: "jobs-tests"), logger: quiet))
             await reader.read(3)
         }
     }
@@ -97,7 +97,7 @@ import Testing
         try await Bench.run { bench in
             func session() async throws -> PostgresConnection {
                 let session = PostgresConnection(
-                    PostgresConfiguration(url: bench.postgres.url(), applicationName: "jobs-tests"), logger: quiet)
+                    PostgresConfiguration(url: bench.database.url(), applicationName: "jobs-tests"), logger: quiet)
                 try await session.connect()
                 return session
             }
@@ -191,37 +191,30 @@ import Testing
 
     /// The database takes the connection and says nothing. An attempt to connect lasts longer than a drain may.
     @Test func aDrainDoesNotWaitForADatabaseThatIsSilent() async throws {
-        try await Bench.run { bench in
-            await bench.postgres.signal(.pause)
+        try await Bench.run(alone: true) { bench in
+            await bench.database.server.signal(.pause)
             let owner = bench.owner()
             try await bench.working([owner]) {
                 while await !owner.hasBegun { await Task.yield() }
                 await owner.drain()
                 #expect(await !owner.hasLeft)
                 #expect(await !owner.isReady)
-                await bench.postgres.signal(.resume)
+                await bench.database.server.signal(.resume)
             }
         }
     }
 }
 
 private struct Bench {
-    let postgres: PostgresServer
+    let database: TestDatabase
     let bus = MemoryBus()
 
-    static func run(_ body: (Bench) async throws -> Void) async throws {
-        let bench = Bench(postgres: try await PostgresServer.temporary())
-        do {
-            try await body(bench)
-        } catch {
-            await bench.postgres.stop()
-            throw error
-        }
-        await bench.postgres.stop()
+    static func run(alone: Bool = false, _ body: (Bench) async throws -> Void) async throws {
+        try await TestDatabase.with("jobs", alone: alone) { try await body(Bench(database: $0)) }
     }
 
     func owner(beforeTrim: @escaping @Sendable ([UInt8]) -> Void = { _ in }) -> Owner {
-        let configuration = PostgresConfiguration(url: self.postgres.url(), applicationName: "jobs-tests")
+        let configuration = PostgresConfiguration(url: self.database.url(), applicationName: "jobs-tests")
         return Owner(
             bus: self.bus, store: PostgresConnection(configuration, logger: quiet), beforeTrim: beforeTrim)
     }

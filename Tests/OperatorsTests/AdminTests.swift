@@ -227,7 +227,7 @@ import Testing
     }
 
     @Test func withoutRedisOrPostgresNobodyIsLetIn() async throws {
-        try await AuthBench.run { bench in
+        try await AuthBench.run(alone: true) { bench in
             let http = try HTTPBench(admin: bench)
             _ = try await bench.login(self.alice)
             bench.bus.goAway()
@@ -236,7 +236,7 @@ import Testing
             #expect(try await http.get("/admin/stats", token: HTTPBench.viewerToken).is(500, .internalError))
             bench.bus.comeBack()
             #expect(try await bench.sql("SELECT count(*) FROM auth.bans") == "0")
-            await bench.postgres.kill()
+            await bench.database.server.kill()
             #expect(try await http.get("/admin/bans", token: HTTPBench.viewerToken).is(500, .internalError))
         }
     }

@@ -373,14 +373,14 @@ import Testing
     }
 
     @Test func withoutRedisOrPostgresNobodyIsLetIn() async throws {
-        try await AuthBench.run { bench in
+        try await AuthBench.run(alone: true) { bench in
             let browser = try await ConsoleBrowser(try HTTPBench(admin: bench), token: HTTPBench.viewerToken)
             bench.bus.goAway()
             #expect(try await browser.get("/console").status == 500)
             #expect(try await browser.post("/console/login", ["token": HTTPBench.viewerToken]).status == 500)
             bench.bus.comeBack()
             #expect(try await browser.get("/console").status == 200)
-            await bench.postgres.kill()
+            await bench.database.server.kill()
             let answer = try await browser.get("/console")
             #expect(answer.status == 500 && answer.text.contains("Something went wrong"))
             #expect(try await browser.post("/console/login", ["token": HTTPBench.viewerToken]).status == 500)

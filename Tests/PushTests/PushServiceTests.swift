@@ -108,14 +108,14 @@ import Testing
     }
 
     @Test func withoutADatabaseJobsAreKept() async throws {
-        try await PushBench.with { bench in
+        try await PushBench.with(alone: true) { bench in
             try await bench.device(self.alice)
             try await bench.mail(for: self.alice)
             try await bench.wake(self.alice)
-            await bench.postgres.kill()
+            await bench.database.server.kill()
             let provider = ScriptedProvider()
             try await bench.running(provider, claimIdle: .zero) {
-                try await bench.postgres.start()
+                try await bench.database.server.start()
                 try await provider.wait(for: 1)
             }
             #expect(try await bench.depth() == [0, 0])

@@ -44,7 +44,8 @@ import Testing
                         try await bench.sql(
                             """
                             SELECT (SELECT count(*) FROM router.outcomes) = 1 OR EXISTS (
-                                SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock')
+                                SELECT FROM pg_stat_activity
+                                WHERE wait_event_type = 'Lock' AND datname = current_database())
                             """) == "t"
                     }
                     _ = try await transaction.query(ReceiptStatement.statement(for: [bench.receipt(of: early)]))

@@ -10,7 +10,7 @@ import Testing
 
 /// A group service on a bus in memory and a real Postgres, with the rights that the migrations granted and no more.
 struct GroupBench: Sendable {
-    let postgres: PostgresServer
+    let database: TestDatabase
     let pool: PostgresPool
     let bus = MemoryBus()
     let service: GroupService
@@ -19,46 +19,43 @@ struct GroupBench: Sendable {
     static func run(
         _ configuration: GroupConfiguration = GroupConfiguration(), _ body: (GroupBench) async throws -> Void
     ) async throws {
-        let postgres = try await PostgresServer.temporary()
-        do {
-            try await postgres.run(
-                """
-                CREATE SCHEMA auth;
-                CREATE TABLE auth.identities (whisper_id bigint PRIMARY KEY, epoch bigint NOT NULL, is_banned boolean NOT NULL,
-                    sign_key bytea NOT NULL DEFAULT decode(repeat('00', 32), 'hex'));
-                CREATE VIEW auth.mail_identities AS SELECT * FROM auth.identities;
-                INSERT INTO auth.identities SELECT (n::bigint << 40) | 7, 1, false FROM generate_series(0, 399) AS n;
-                """)
-            let migrator = PostgresConfiguration(url: postgres.url(), applicationName: "migrate")
-            try await routerMigrator.run(migrator, logger: quiet)
-            try await postgres.run(
-                """
-                ALTER ROLE whisper_router LOGIN; GRANT USAGE ON SCHEMA auth TO whisper_router;
-                GRANT SELECT ON auth.mail_identities TO whisper_router;
-                """)
+        try await TestDatabase.with("groups", prepare: self.migrate) { database in
             let pool = PostgresPool(
                 PostgresConfiguration(
-                    url: postgres.url(user: "whisper_router"), applicationName: "router",
+                    url: database.url(user: "whisper_router"), applicationName: "router",
                     sessionSettings: Router.sessionSettings),
                 connections: 4, logger: quiet)
-            let bench = GroupBench(configuration, postgres: postgres, pool: pool)
-            try await body(bench)
+            try await body(GroupBench(configuration, database: database, pool: pool))
             pool.close()
-        } catch {
-            await postgres.stop()
-            throw error
         }
-        await postgres.stop()
     }
 
-    private init(_ configuration: GroupConfiguration, postgres: PostgresServer, pool: PostgresPool) {
-        self.postgres = postgres
+    private static func migrate(_ database: TestDatabase) async throws {
+        try await database.run(
+            """
+            CREATE SCHEMA auth;
+            CREATE TABLE auth.identities (whisper_id bigint PRIMARY KEY, epoch bigint NOT NULL, is_banned boolean NOT NULL,
+                sign_key bytea NOT NULL DEFAULT decode(repeat('00', 32), 'hex'));
+            CREATE VIEW auth.mail_identities AS SELECT * FROM auth.identities;
+            INSERT INTO auth.identities SELECT (n::bigint << 40) | 7, 1, false FROM generate_series(0, 399) AS n;
+            """)
+        try await routerMigrator.run(
+            PostgresConfiguration(url: database.url(), applicationName: "migrate"), logger: quiet)
+        try await database.run(
+            """
+            ALTER ROLE whisper_router LOGIN; GRANT USAGE ON SCHEMA auth TO whisper_router;
+            GRANT SELECT ON auth.mail_identities TO whisper_router;
+            """)
+    }
+
+    private init(_ configuration: GroupConfiguration, database: TestDatabase, pool: PostgresPool) {
+        self.database = database
         self.pool = pool
         self.service = GroupService(pool: pool, bus: self.bus, configuration: configuration, logger: quiet)
     }
 
     func sql(_ sql: String) async throws -> String {
-        try await self.postgres.run(sql).trimmingCharacters(in: .whitespacesAndNewlines)
+        try await self.database.run(sql).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
     // MARK: Asking

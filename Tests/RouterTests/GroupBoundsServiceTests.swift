@@ -204,7 +204,11 @@ import Testing
             bench.pool.close()
             // A connection says what it has counted when it ends.
             try await waitUntil("the connections have ended", within: .seconds(10), every: .milliseconds(20)) {
-                try await bench.sql("SELECT count(*) FROM pg_stat_activity WHERE usename = 'whisper_router'") == "0"
+                try await bench.sql(
+                    """
+                    SELECT count(*) FROM pg_stat_activity
+                    WHERE usename = 'whisper_router' AND datname = current_database()
+                    """) == "0"
             }
             #expect(
                 try await bench.sql("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()") == "0")

@@ -209,7 +209,7 @@ import Testing
 
     private static func run(_ body: (MailBench, TestClock) async throws -> Void) async throws {
         try await MailBench.run { bench in
-            try await bench.postgres.run(
+            try await bench.database.run(
                 """
                 CREATE SCHEMA clock;
                 CREATE FUNCTION clock.now() RETURNS timestamptz LANGUAGE sql STABLE AS

@@ -10,8 +10,8 @@ import TestKit
 
 /// Routers on a bus in memory and a real Postgres, with the rights that the migrations granted and no more.
 struct MailBench: Sendable {
-    let postgres: PostgresServer
-    /// Named in the routers' address behind `postgres`.
+    let database: TestDatabase
+    /// Named in the routers' address behind the server of `database`.
     var standby: PostgresServer?
     /// Longest run of a statement; a server that is silent 5 s longer is left.
     var statementTimeout = Duration.seconds(10)
@@ -23,39 +23,40 @@ struct MailBench: Sendable {
     static func keys(_ number: Int) -> Keys { Keys(signSeed: [UInt8](repeating: UInt8(number), count: 32)) }
 
     /// `person(1)` to `person(40)` exist, in epoch 1, with their keys.
-    static func run(_ body: (MailBench) async throws -> Void) async throws {
-        let postgres = try await PostgresServer.temporary()
-        do {
-            let people = (1...40).map { number in
-                let key = Hexadecimal.text(Self.keys(number).signPublicKey)
-                return "(\(person(number).bits), 1, false, decode('\(key)', 'hex'))"
-            }
-            try await postgres.run(
-                """
-                CREATE SCHEMA auth;
-                CREATE TABLE auth.identities (whisper_id bigint PRIMARY KEY, epoch bigint NOT NULL, is_banned boolean NOT NULL,
-                    sign_key bytea NOT NULL);
-                CREATE VIEW auth.mail_identities AS SELECT * FROM auth.identities;
-                INSERT INTO auth.identities VALUES \(people.joined(separator: ", "));
-                """)
-            try await routerMigrator.run(
-                PostgresConfiguration(url: postgres.url(), applicationName: "migrate"), logger: quiet)
-            try await postgres.run(
-                """
-                ALTER ROLE whisper_router LOGIN; GRANT USAGE ON SCHEMA auth TO whisper_router;
-                GRANT SELECT ON auth.mail_identities TO whisper_router;
-                """)
-            try await body(MailBench(postgres: postgres))
-        } catch {
-            await postgres.stop()
-            throw error
+    /// - Parameter alone: in a Postgres of its own, which may be killed or get a standby.
+    static func run(alone: Bool = false, _ body: (MailBench) async throws -> Void) async throws {
+        try await TestDatabase.with("mail", alone: alone, prepare: self.migrate) { database in
+            try await body(MailBench(database: database))
         }
-        await postgres.stop()
+    }
+
+    private static func migrate(_ database: TestDatabase) async throws {
+        let people = (1...40).map { number in
+            let key = Hexadecimal.text(Self.keys(number).signPublicKey)
+            return "(\(person(number).bits), 1, false, decode('\(key)', 'hex'))"
+        }
+        try await database.run(
+            """
+            CREATE SCHEMA auth;
+            CREATE TABLE auth.identities (whisper_id bigint PRIMARY KEY, epoch bigint NOT NULL, is_banned boolean NOT NULL,
+                sign_key bytea NOT NULL);
+            CREATE VIEW auth.mail_identities AS SELECT * FROM auth.identities;
+            INSERT INTO auth.identities VALUES \(people.joined(separator: ", "));
+            """)
+        try await routerMigrator.run(
+            PostgresConfiguration(url: database.url(), applicationName: "migrate"), logger: quiet)
+        try await database.run(
+            """
+            ALTER ROLE whisper_router LOGIN; GRANT USAGE ON SCHEMA auth TO whisper_router;
+            GRANT SELECT ON auth.mail_identities TO whisper_router;
+            """)
     }
 
     var store: PostgresConfiguration {
-        PostgresConfiguration(
-            url: PostgresServer.url(of: [self.postgres] + (self.standby.map { [$0] } ?? []), user: "whisper_router"),
+        let role = "whisper_router"
+        return PostgresConfiguration(
+            url: self.standby.map { PostgresServer.url(of: [self.database.server, $0], user: role) }
+                ?? self.database.url(user: role),
             applicationName: "router", statementTimeout: self.statementTimeout,
             sessionSettings: Router.sessionSettings)
     }
@@ -66,7 +67,7 @@ struct MailBench: Sendable {
         return connection
     }
 
-    func sql(_ sql: String) async throws -> String { try await self.postgres.run(sql) }
+    func sql(_ sql: String) async throws -> String { try await self.database.run(sql) }
 
     // MARK: Statements
 

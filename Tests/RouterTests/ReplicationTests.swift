@@ -23,7 +23,7 @@ import Testing
             await standby.kill()
             let first = bench.handle(envelope, on: router)
             try await bench.untilWaitingForStandby()
-            try await bench.postgres.restart()
+            try await bench.database.server.restart()
             await #expect(throws: StoreError.self) { try await first.value }
             let stored = try await bench.sql("SELECT count(*) FROM router.ledger")
             #expect(stored == "2", "no standby has the second")
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test func theBarrierWritesOnlyWhereAStandbyIsWaitedFor() async throws {
-        try await MailBench.run { bench in
+        try await MailBench.run(alone: true) { bench in
             let store = try await bench.connection()
             func writes() async throws -> Bool {
                 var pipeline = Pipeline()
@@ -54,8 +54,8 @@ import Testing
                 return try await store.pipeline(pipeline)[isWriting]
             }
             #expect(try await !writes())
-            let standby = try await PostgresServer.standby(of: bench.postgres)
-            try await bench.postgres.waitFor()
+            let standby = try await PostgresServer.standby(of: bench.database.server)
+            try await bench.database.server.waitFor()
             let isWriting = try await writes()
             await standby.stop()
             #expect(isWriting)
@@ -87,7 +87,7 @@ import Testing
             try await bench.withRouter(RouterConfiguration()) { router, _ in
                 let before = (1...20).map { bench.envelope(from: $0, to: 40 - $0) }
                 #expect(try await bench.send(before).allSatisfy(\.isAccepted))
-                await bench.postgres.kill()
+                await bench.database.server.kill()
                 let under = try await bench.begin([bench.envelope(from: 1, to: 2)])
                 try await standby.promote()
                 #expect(try await bench.answers(to: under).allSatisfy(\.isAccepted))
@@ -101,9 +101,9 @@ import Testing
     }
 
     private static func run(_ body: (MailBench, PostgresServer) async throws -> Void) async throws {
-        try await MailBench.run { bench in
-            let standby = try await PostgresServer.standby(of: bench.postgres)
-            try await bench.postgres.waitFor()
+        try await MailBench.run(alone: true) { bench in
+            let standby = try await PostgresServer.standby(of: bench.database.server)
+            try await bench.database.server.waitFor()
             let result: Result<Void, any Error>
             do {
                 result = .success(

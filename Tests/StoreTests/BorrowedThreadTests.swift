@@ -16,14 +16,14 @@ import Testing
     }
 
     private func withBorrowing(
-        _ body: @Sendable @escaping (PostgresConnection, PostgresServer) async throws -> Void
+        _ body: @Sendable @escaping (PostgresConnection, TestDatabase) async throws -> Void
     ) async throws {
-        try await withPostgres { server in
+        try await withDatabase { database in
             let line = Line()
-            let connection = PostgresConnection(server.configuration, callers: line, logger: quiet)
+            let connection = PostgresConnection(database.configuration, callers: line, logger: quiet)
             try await connection.connect()
             connection.borrowsThread(true)
-            try await withTaskExecutorPreference(line) { try await body(connection, server) }
+            try await withTaskExecutorPreference(line) { try await body(connection, database) }
         }
     }
 
@@ -45,9 +45,9 @@ import Testing
     }
 
     @Test func aSlowStatementGivesTheThreadBack() async throws {
-        try await self.withBorrowing { connection, server in
+        try await self.withBorrowing { connection, database in
             let pid = Int64(await connection.backendPID!)
-            let other = try await server.connected()
+            let other = try await database.connected()
             async let asleep = failure { () async throws(StoreError) in
                 _ = try await connection.query("SELECT pg_sleep(8)")
             }
@@ -81,19 +81,19 @@ import Testing
     }
 
     @Test func aChangedTableIsPreparedAnew() async throws {
-        try await self.withBorrowing { connection, server in
+        try await self.withBorrowing { connection, database in
             try await connection.script("CREATE TABLE box (id int8 PRIMARY KEY); INSERT INTO box VALUES (7)")
             #expect(try await connection.query("SELECT * FROM box").count == 1)
-            let other = try await server.connected()
+            let other = try await database.connected()
             try await other.script("ALTER TABLE box ADD COLUMN more int8")
             #expect(try await connection.query("SELECT * FROM box").count == 1)
         }
     }
 
     @Test func aConnectionThatIsLostMeanwhileSaysSo() async throws {
-        try await self.withBorrowing { connection, server in
+        try await self.withBorrowing { connection, database in
             let pid = Int64(await connection.backendPID!)
-            let other = try await server.connected()
+            let other = try await database.connected()
             async let error = failure { () async throws(StoreError) in
                 _ = try await connection.query("SELECT pg_sleep(600)")
             }

@@ -11,8 +11,8 @@ import Testing
     }
 
     @Test func theSessionIsAsConfigured() async throws {
-        try await withPostgres { server in
-            var configuration = server.configuration
+        try await withDatabase { database in
+            var configuration = database.configuration
             configuration.url += " options='-c enable_hashjoin=off'"
             configuration.sessionSettings["search_path"] = "one, two"
             let connection = PostgresConnection(configuration, logger: quiet)
@@ -36,8 +36,8 @@ import Testing
     }
 
     @Test func aTransactionIsAllOrNothing() async throws {
-        try await withPostgres { server in
-            let connection = try await server.connected()
+        try await withDatabase { database in
+            let connection = try await database.connected()
             try await connection.script(Self.table)
             let added = try await connection.transaction { tx throws(StoreError) in
                 let one = try await tx.execute("INSERT INTO box VALUES (1)")
@@ -63,8 +63,8 @@ import Testing
     }
 
     @Test func anErrorThatTheBodyHidesIsStillNoCommit() async throws {
-        try await withPostgres { server in
-            let connection = try await server.connected()
+        try await withDatabase { database in
+            let connection = try await database.connected()
             try await connection.script(Self.table)
             await #expect(throws: StoreError.unique(constraint: "box_key")) {
                 try await connection.transaction { tx throws(StoreError) in
@@ -77,8 +77,8 @@ import Testing
     }
 
     @Test func aPipelineIsAllOrNothing() async throws {
-        try await withPostgres { server in
-            let connection = try await server.connected()
+        try await withDatabase { database in
+            let connection = try await database.connected()
             try await connection.script(Self.table)
             var pipeline = Pipeline()
             let inserted = (1...2).map { number in
@@ -99,8 +99,8 @@ import Testing
     }
 
     @Test func otherCallersWaitForTheEndOfATransaction() async throws {
-        try await withPostgres { server in
-            let connection = try await server.connected()
+        try await withDatabase { database in
+            let connection = try await database.connected()
             try await connection.script(Self.table)
             await withTaskGroup { group in
                 for _ in 0..<8 {
@@ -123,8 +123,8 @@ import Testing
     }
 
     @Test func errorsSayWhatTheCallerCanDo() async throws {
-        try await withPostgres { server in
-            let connection = try await server.connected()
+        try await withDatabase { database in
+            let connection = try await database.connected()
             try await connection.script(
                 "CREATE TABLE box (id int8 PRIMARY KEY CHECK (id > 0), due int8 UNIQUE DEFERRABLE INITIALLY DEFERRED)")
             // Found at the commit only.
@@ -160,9 +160,9 @@ import Testing
     }
 
     @Test func ofTwoThatCannotBeSerializedOneIsToldToRetry() async throws {
-        try await withPostgres { server in
-            let first = try await server.connected()
-            let second = try await server.connected()
+        try await withDatabase { database in
+            let first = try await database.connected()
+            let second = try await database.connected()
             try await first.script(Self.table + "; INSERT INTO box VALUES (1)")
             await #expect(throws: StoreError.conflict) {
                 try await first.transaction(level: .repeatableRead) { tx throws(StoreError) in
@@ -176,19 +176,19 @@ import Testing
     }
 
     @Test func aTableThatChangesUnderAPreparedStatementIsNoticed() async throws {
-        try await withPostgres { server in
-            let connection = try await server.connected()
+        try await withDatabase { database in
+            let connection = try await database.connected()
             try await connection.script(Self.table + "; INSERT INTO box VALUES (1)")
             let all: SQL = "SELECT * FROM box"
             _ = try await connection.query(all)
-            try await server.run("ALTER TABLE box ADD COLUMN note text DEFAULT 'new'")
+            try await database.run("ALTER TABLE box ADD COLUMN note text DEFAULT 'new'")
             #expect(try await connection.query(all)[0].decode(2, as: String.self) == "new")
-            try await server.run("ALTER TABLE box ADD COLUMN more text DEFAULT 'newer'")
+            try await database.run("ALTER TABLE box ADD COLUMN more text DEFAULT 'newer'")
             var twice: Pipeline = [all]
             let second = twice.add(
                 Statement(all, first: { row throws(StoreError) in try row.decode(3, as: String.self) }))
             #expect(try await connection.pipeline(twice)[second] == "newer")
-            try await server.run("ALTER TABLE box DROP COLUMN more")
+            try await database.run("ALTER TABLE box DROP COLUMN more")
             await #expect(throws: StoreError.conflict) {
                 try await connection.transaction { tx throws(StoreError) in _ = try await tx.query(all) }
             }
@@ -199,8 +199,8 @@ import Testing
     }
 
     @Test func statementsKeptPreparedAreBounded() async throws {
-        try await withPostgres { server in
-            let connection = try await server.connected()
+        try await withDatabase { database in
+            let connection = try await database.connected()
             for number in 0..<StoreLimits.statementsPreparedMax + 50 {
                 let text = "SELECT \(number)::int8"
                 #expect(
@@ -213,11 +213,11 @@ import Testing
     }
 
     @Test func aConnectionKilledWhileIdleIsLostAndWroteNothing() async throws {
-        try await withPostgres { server in
-            let connection = try await server.connected()
+        try await withDatabase { database in
+            let connection = try await database.connected()
             try await connection.script(Self.table)
             let pid = try #require(await connection.backendPID)
-            try await server.run("SELECT pg_terminate_backend(\(pid), 5000)")
+            try await database.run("SELECT pg_terminate_backend(\(pid), 5000)")
             #expect(connection.isLost)
             await #expect(throws: StoreError.unavailable) { try await connection.execute("INSERT INTO box VALUES (1)") }
             #expect(connection.isLost)
@@ -227,17 +227,17 @@ import Testing
     }
 
     @Test func aConnectionKilledInsideAStatementWroteNothing() async throws {
-        try await withPostgres { server in
-            let connection = try await server.connected()
+        try await withDatabase { database in
+            let connection = try await database.connected()
             let pid = try #require(await connection.backendPID)
             try await connection.script(Self.table)
             async let outcome = failure { () throws(StoreError) in
                 _ = try await connection.query("INSERT INTO box SELECT 1 FROM pg_sleep(20)")
             }
             try await waitUntil("the statement runs", within: .seconds(10)) {
-                try await server.run("SELECT wait_event FROM pg_stat_activity WHERE pid = \(pid)") == "PgSleep"
+                try await database.run("SELECT wait_event FROM pg_stat_activity WHERE pid = \(pid)") == "PgSleep"
             }
-            try await server.run("SELECT pg_terminate_backend(\(pid), 5000)")
+            try await database.run("SELECT pg_terminate_backend(\(pid), 5000)")
             #expect(await outcome == .unavailable)
             try await connection.connect()
             #expect(try await self.count(connection) == 0)
@@ -245,8 +245,8 @@ import Testing
     }
 
     @Test func aTransactionDoesNotGoOnInANewSession() async throws {
-        try await withPostgres { server in
-            let connection = try await server.connected()
+        try await withDatabase { database in
+            let connection = try await database.connected()
             try await connection.script(Self.table)
             await #expect(throws: StoreError.unavailable) {
                 try await connection.transaction { tx throws(StoreError) in
@@ -260,8 +260,8 @@ import Testing
     }
 
     @Test func aServerThatDiesDuringACommitLeavesTheOutcomeOpen() async throws {
-        try await withPostgres { server in
-            let connection = try await server.connected()
+        try await withDatabase(alone: true) { database in
+            let connection = try await database.connected()
             let pid = try #require(await connection.backendPID)
             // The commit waits inside a deferred trigger until the server dies.
             try await connection.script(
@@ -276,9 +276,9 @@ import Testing
                 }
             }
             try await waitUntil("the commit runs", within: .seconds(10)) {
-                try await server.run("SELECT wait_event FROM pg_stat_activity WHERE pid = \(pid)") == "PgSleep"
+                try await database.run("SELECT wait_event FROM pg_stat_activity WHERE pid = \(pid)") == "PgSleep"
             }
-            await server.kill()
+            await database.server.kill()
             #expect(await outcome == .outcomeUnknown)
         }
     }

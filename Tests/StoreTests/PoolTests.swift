@@ -5,8 +5,8 @@ import Testing
 
 @Suite struct PoolTests {
     @Test func connectionsAreSharedAndBounded() async throws {
-        try await withPostgres { server in
-            let pool = PostgresPool(server.configuration, connections: 3, waitMax: .seconds(120), logger: quiet)
+        try await withDatabase { database in
+            let pool = PostgresPool(database.configuration, connections: 3, waitMax: .seconds(120), logger: quiet)
             try await pool.execute("CREATE TABLE box (pid int4)")
             await withTaskGroup { group in
                 for _ in 0..<50 {
@@ -29,8 +29,8 @@ import Testing
     }
 
     @Test func aCallerDoesNotWaitForEver() async throws {
-        try await withPostgres { server in
-            let pool = PostgresPool(server.configuration, connections: 1, waitMax: .milliseconds(20), logger: quiet)
+        try await withDatabase { database in
+            let pool = PostgresPool(database.configuration, connections: 1, waitMax: .milliseconds(20), logger: quiet)
             try await pool.withConnection { connection throws(StoreError) in
                 await #expect(throws: StoreError.unavailable) { try await pool.query("SELECT 1") }
                 #expect(pool.status == .init(busy: 1, idle: 0, waiting: 0))
@@ -40,8 +40,8 @@ import Testing
     }
 
     @Test func aClosedPoolRefusesThoseWhoWaitAndThoseWhoCome() async throws {
-        try await withPostgres { server in
-            let pool = PostgresPool(server.configuration, connections: 1, waitMax: .seconds(60), logger: quiet)
+        try await withDatabase { database in
+            let pool = PostgresPool(database.configuration, connections: 1, waitMax: .seconds(60), logger: quiet)
             try await pool.withConnection { connection throws(StoreError) in
                 async let waiting = failure { () throws(StoreError) in _ = try await pool.query("SELECT 1") }
                 while pool.status.waiting == 0 { await Task.yield() }
@@ -56,24 +56,24 @@ import Testing
     }
 
     @Test func aKilledConnectionIsReplacedBeforeItsNextUse() async throws {
-        try await withPostgres { server in
-            let pool = PostgresPool(server.configuration, connections: 2, logger: quiet)
+        try await withDatabase { database in
+            let pool = PostgresPool(database.configuration, connections: 2, logger: quiet)
             let pid: Int32 = try await pool.query("SELECT pg_backend_pid()")[0].decode(0)
-            try await server.run("SELECT pg_terminate_backend(\(pid), 5000)")
+            try await database.run("SELECT pg_terminate_backend(\(pid), 5000)")
             #expect(try await pool.query("SELECT pg_backend_pid()")[0].decode(0, as: Int32.self) != pid)
         }
     }
 
     @Test func afterACrashOfTheServerThePoolRecoversWithWhatWasCommitted() async throws {
-        try await withPostgres { server in
-            let pool = PostgresPool(server.configuration, connections: 2, logger: quiet)
+        try await withDatabase(alone: true) { database in
+            let pool = PostgresPool(database.configuration, connections: 2, logger: quiet)
             try await pool.execute("CREATE TABLE box (id int8)")
             try await pool.execute("INSERT INTO box VALUES (1)")
-            await server.kill()
+            await database.server.kill()
             await #expect(throws: StoreError.unavailable) { try await pool.execute("INSERT INTO box VALUES (2)") }
             // Refused by the limiter without another attempt, or after one that fails.
             await #expect(throws: StoreError.unavailable) { try await pool.query("SELECT 1") }
-            try await server.start()
+            try await database.server.start()
             try await waitUntil("the pool is back", within: .seconds(10)) {
                 do { return try await pool.query("SELECT id FROM box")[0].decode(0, as: Int64.self) == 1 } catch {
                     return false
@@ -83,8 +83,8 @@ import Testing
     }
 
     @Test func whoeverComesFirstAfterAnOutageDoesNotMakeTheOthersFail() async throws {
-        try await withPostgres { server in
-            let pool = PostgresPool(server.configuration, connections: 8, logger: quiet)
+        try await withDatabase(alone: true) { database in
+            let pool = PostgresPool(database.configuration, connections: 8, logger: quiet)
             let answers = {
                 await withTaskGroup(of: Bool.self) { group in
                     for _ in 0..<8 { group.addTask { (try? await pool.query("SELECT pg_sleep(0.1)")) != nil } }
@@ -92,9 +92,9 @@ import Testing
                 }
             }
             #expect(await answers() == [Bool](repeating: true, count: 8))
-            await server.kill()
+            await database.server.kill()
             #expect(await answers() == [Bool](repeating: false, count: 8))
-            try await server.start()
+            try await database.server.start()
             // Nobody asks until the pause is over.
             try await Task.sleep(for: StoreLimits.reconnect.longest)
             #expect(await answers() == [Bool](repeating: true, count: 8))

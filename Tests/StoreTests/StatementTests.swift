@@ -7,8 +7,8 @@ import Testing
     private static let count = Statement<Int64>(value: "SELECT count(*) FROM box")
 
     private static func withBox(_ body: (PostgresConnection) async throws -> Void) async throws {
-        try await withPostgres { server in
-            let connection = try await server.connected()
+        try await withDatabase { database in
+            let connection = try await database.connected()
             try await connection.script("CREATE TABLE box (number int8); INSERT INTO box VALUES (1), (2), (3)")
             try await body(connection)
         }
@@ -63,8 +63,8 @@ import Testing
     }
 
     @Test func poolsAndTransactionsTakeThemToo() async throws {
-        try await withPostgres { server in
-            let pool = PostgresPool(server.configuration, connections: 1, logger: quiet)
+        try await withDatabase { database in
+            let pool = PostgresPool(database.configuration, connections: 1, logger: quiet)
             try await pool.withConnection { connection throws(StoreError) in
                 try await connection.script("CREATE TABLE box (number int8); INSERT INTO box VALUES (8)")
             }

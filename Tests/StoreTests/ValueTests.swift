@@ -7,8 +7,8 @@ import Testing
     private enum Colour: Int16, PostgresRepresentable, Equatable { case red = 1, blue }
 
     @Test func everyTypeReturnsAsItWent() async throws {
-        try await withPostgres { server in
-            let connection = try await server.connected()
+        try await withDatabase { database in
+            let connection = try await database.connected()
             func same<T: PostgresValue & Equatable>(_ values: T...) async throws {
                 for value in values {
                     let row = try await connection.query("SELECT \(value), \(Optional(value)), \(T?.none)")[0]
@@ -44,8 +44,8 @@ import Testing
     }
 
     @Test func theServerSeesTheSameValues() async throws {
-        try await withPostgres { server in
-            let connection = try await server.connected()
+        try await withDatabase { database in
+            let connection = try await database.connected()
             let text = try await connection.query(
                 """
                 SELECT concat_ws('|', \(Int64(-5)), \(true), \([UInt8]([0xab, 0])), \(PostgresUUID(high: 1, low: 2)),
@@ -59,16 +59,16 @@ import Testing
 
     @Test(arguments: [Int64.min, -300_000_000_000_000, 300_000_000_000_000, Int64.max])
     func aTimeThatPostgresCannotHoldBecomesTheNearest(milliseconds: Int64) async throws {
-        try await withPostgres { server in
-            let connection = try await server.connected()
+        try await withDatabase { database in
+            let connection = try await database.connected()
             let rows = try await connection.query("SELECT isfinite(\(PostgresTimestamp(milliseconds: milliseconds)))")
             #expect(try rows[0].decode(0, as: Bool.self))
         }
     }
 
     @Test func aWrongTypeOrColumnIsToldNotGuessed() async throws {
-        try await withPostgres { server in
-            let connection = try await server.connected()
+        try await withDatabase { database in
+            let connection = try await database.connected()
             let rows = try await connection.query(
                 "SELECT 1::int4, NULL::int8, now(), 7::int2, 'x'::varchar, '{{1},{2}}'::int8[]")
             #expect(throws: StoreError.undecodable(column: 0)) { try rows[0].decode(0, as: Int64.self) }
@@ -82,8 +82,8 @@ import Testing
     }
 
     @Test func aBatchOfThousandsIsOneStatement() async throws {
-        try await withPostgres { server in
-            let connection = try await server.connected()
+        try await withDatabase { database in
+            let connection = try await database.connected()
             try await connection.script("CREATE TABLE mail (id int8 PRIMARY KEY, owner int8, body bytea, note text)")
             let ids = (0..<20_000).map(Int64.init)
             let bodies = ids.map { [UInt8](repeating: UInt8(truncatingIfNeeded: $0), count: 300) }

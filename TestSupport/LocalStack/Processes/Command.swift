@@ -16,6 +16,9 @@ package struct Command: Sendable {
     package var user: String?
     /// Where both output streams are appended.
     package var log: String
+    /// A folder that is removed when the program and all that it started have ended, even if the launcher was killed before.
+    /// The launcher's end then reaches the program as SIGQUIT.
+    var folderToRemove: String?
 
     package init(
         _ program: String, _ arguments: [String] = [], environment: [String: String] = [:], folder: String? = nil,
@@ -49,8 +52,14 @@ package struct Command: Sendable {
     var mortal: [String] {
         var words = ["/usr/bin/setpriv"]
         if let user { words += ["--reuid", user, "--regid", user, "--init-groups"] }
-        return words + ["--pdeathsig", "KILL", "--", self.program] + self.arguments
+        let signal = self.folderToRemove == nil ? "KILL" : "QUIT"
+        words += ["--pdeathsig", signal, "--", self.program] + self.arguments
+        if let folderToRemove { words = ["/bin/bash", "-c", Self.removing, folderToRemove] + words }
+        return words
     }
+
+    /// Each process of the program holds one end of a pipe. The other ends with the last of them.
+    private static let removing = #"exec 9> >(exec setsid sh -c 'cat; rm -rf "$0"' "$0") && exec "$@""#
 
     /// Runs the program to its end.
     /// - Throws: `LaunchError.ended` when its status is not 0.

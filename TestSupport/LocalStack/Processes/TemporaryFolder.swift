@@ -15,9 +15,11 @@ package struct TemporaryFolder: Sendable {
         chmod(self.path, 0o755)
     }
 
-    /// With `KEEP_FOLDERS=1` it stays, for whoever wants to read the logs of a test that failed.
+    /// With `KEEP_FOLDERS=1` all of them stay, for whoever wants to read the logs of a test that failed.
+    static let areKept = ProcessInfo.processInfo.environment["KEEP_FOLDERS"] != nil
+
     package func remove() {
-        guard ProcessInfo.processInfo.environment["KEEP_FOLDERS"] == nil else { return }
+        guard !Self.areKept else { return }
         try? FileManager.default.removeItem(atPath: self.path)
     }
 }

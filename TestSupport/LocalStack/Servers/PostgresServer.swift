@@ -12,6 +12,7 @@ package actor PostgresServer {
     private nonisolated let log: String
     private let temporary: TemporaryFolder?
     private let settings: [String]
+    private let endsWithProcess: Bool
     private var process: ChildProcess?
 
     /// - Parameters:
@@ -24,20 +25,29 @@ package actor PostgresServer {
         self.log = log ?? folder + ".log"
         self.settings = settings
         self.temporary = nil
+        self.endsWithProcess = false
     }
 
     /// For one test: in a temporary folder that `stop` removes.
-    private init(_ temporary: TemporaryFolder) {
+    private init(_ temporary: TemporaryFolder, settings: [String] = [], endsWithProcess: Bool = false) {
         self.folder = temporary.path + "/data"
         self.port = LoopbackPort.free()
         self.log = temporary.path + "/postgres.log"
-        self.settings = []
+        self.settings = settings
         self.temporary = temporary
+        self.endsWithProcess = endsWithProcess
     }
 
     /// A running server for one test.
     package static func temporary() async throws -> PostgresServer {
         let server = PostgresServer(try TemporaryFolder(named: "postgres"))
+        try await server.start()
+        return server
+    }
+
+    /// A running server that nobody stops: server and folder go when this process ends, however it ends.
+    static func forThisProcess(settings: [String]) async throws -> PostgresServer {
+        let server = PostgresServer(try TemporaryFolder(named: "postgres"), settings: settings, endsWithProcess: true)
         try await server.start()
         return server
     }
@@ -249,9 +259,11 @@ package actor PostgresServer {
                 "dynamic_shared_memory_type=mmap",  // in the folder, so that nothing stays elsewhere after a kill
                 "log_line_prefix=%m [%p] ",
             ] + self.settings
-        return Command(
+        var command = Command(
             programs.folder + "/postgres",
             ["-D", Command.openFolder, "-p", "\(self.port)"] + settings.flatMap { ["-c", $0] },
             folder: "/", openFolder: self.folder, user: programs.user, log: self.log)
+        if self.endsWithProcess, !TemporaryFolder.areKept { command.folderToRemove = self.temporary?.path }
+        return command
     }
 }

@@ -11,7 +11,7 @@ let quiet = Logger(label: "attachments-tests", factory: { _ in SwiftLogNoOpLogHa
 
 /// The tables of the whole cluster in a real Postgres, and nothing that runs. Everything works with what the migrations granted.
 struct AttachmentsBench: Sendable {
-    let postgres: PostgresServer
+    let database: TestDatabase
     let pool: PostgresPool
     /// As the router.
     let router: PostgresPool
@@ -19,31 +19,29 @@ struct AttachmentsBench: Sendable {
     let bob = WhisperID("WSP-7NUF-DNEU-IGIL")!
 
     static func run(_ body: (AttachmentsBench) async throws -> Void) async throws {
-        let postgres = try await PostgresServer.temporary()
-        do {
-            for service in ["auth", "router", "attachments"] {
-                try await Command(
-                    "\(StackConfiguration.programsBesideThisOne)/whisper-\(service)", ["migrate"],
-                    environment: ["POSTGRES_URL": postgres.url()]
-                ).run(name: "\(service) migrate")
-            }
-            try await postgres.run("ALTER ROLE whisper_attachments LOGIN; ALTER ROLE whisper_router LOGIN")
+        try await TestDatabase.with("attachments", prepare: self.migrate) { database in
             func pool(_ role: String, _ connections: Int) -> PostgresPool {
                 PostgresPool(
-                    PostgresConfiguration(url: postgres.url(user: role), applicationName: role),
+                    PostgresConfiguration(url: database.url(user: role), applicationName: role),
                     connections: connections,
                     logger: quiet)
             }
             let bench = AttachmentsBench(
-                postgres: postgres, pool: pool("whisper_attachments", 8), router: pool("whisper_router", 4))
+                database: database, pool: pool("whisper_attachments", 8), router: pool("whisper_router", 4))
             try await body(bench)
             bench.pool.close()
             bench.router.close()
-        } catch {
-            await postgres.stop()
-            throw error
         }
-        await postgres.stop()
+    }
+
+    private static func migrate(_ database: TestDatabase) async throws {
+        for service in ["auth", "router", "attachments"] {
+            try await Command(
+                "\(StackConfiguration.programsBesideThisOne)/whisper-\(service)", ["migrate"],
+                environment: ["POSTGRES_URL": database.url()]
+            ).run(name: "\(service) migrate")
+        }
+        try await database.run("ALTER ROLE whisper_attachments LOGIN; ALTER ROLE whisper_router LOGIN")
     }
 
     var attachments: AttachmentTable { AttachmentTable(self.pool) }
@@ -93,7 +91,7 @@ struct AttachmentsBench: Sendable {
             SELECT attachments.link(\(key.description), \(sender), \(recipient), \(PostgresUUID(UUIDText.random())), \(now))
             """)
         // The database has written down when that was. Here it was at another time.
-        try await self.postgres.run(
+        try await self.database.run(
             """
             UPDATE attachments.links SET linked_at = to_timestamp(\(now.milliseconds) / 1000.0)
             WHERE recipient = \(recipient.bits)
@@ -102,7 +100,7 @@ struct AttachmentsBench: Sendable {
         return Linking(rawValue: try rows[0].decode(0))!
     }
 
-    func count(_ sql: String) async throws -> String { try await self.postgres.run(sql) }
+    func count(_ sql: String) async throws -> String { try await self.database.run(sql) }
 }
 
 extension PostgresUUID {

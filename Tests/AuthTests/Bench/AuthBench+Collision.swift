@@ -21,9 +21,11 @@ extension AuthBench {
             defer { isOver.withLock { $0 = true } }
             return try await action()
         }()
-        while try await self.pool.query("SELECT count(*) FROM pg_locks WHERE NOT granted")[0].decode(0, as: Int64.self)
-            == 0
-        {
+        let waits: SQL = """
+            SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid)
+            WHERE NOT granted AND datname = current_database()
+            """
+        while try await self.pool.query(waits)[0].decode(0, as: Int64.self) == 0 {
             guard !isOver.withLock({ $0 }) else {
                 Issue.record("nobody waits")
                 break

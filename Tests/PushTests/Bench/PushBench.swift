@@ -14,44 +14,43 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 /// Push on a bus in memory and a real Postgres, with what it is granted and no more. Auth's tokens and the router's mail are
 /// tables of the test's own.
 final class PushBench: Sendable {
-    let postgres: PostgresServer
+    let database: TestDatabase
     let pool: PostgresPool
     let bus = MemoryBus()
 
-    private init(_ postgres: PostgresServer, _ pool: PostgresPool) {
-        self.postgres = postgres
+    private init(_ database: TestDatabase, _ pool: PostgresPool) {
+        self.database = database
         self.pool = pool
     }
 
-    static func with(_ body: (PushBench) async throws -> Void) async throws {
-        let postgres = try await PostgresServer.temporary()
-        do {
-            try await postgres.run(
-                """
-                CREATE SCHEMA auth;
-                CREATE TABLE auth.push_tokens
-                    (whisper_id bigint PRIMARY KEY, platform text, push_token text, voip_token text);
-                CREATE SCHEMA router;
-                CREATE TABLE router.waiting (recipient bigint, accepted_at timestamptz);
-                """)
-            try await PushService.migrator.run(
-                PostgresConfiguration(url: postgres.url(), applicationName: "migrate"), logger: quiet)
-            try await postgres.run(
-                """
-                ALTER ROLE whisper_push LOGIN;
-                GRANT USAGE ON SCHEMA auth, router TO whisper_push;
-                GRANT SELECT ON auth.push_tokens, router.waiting TO whisper_push;
-                """)
+    /// - Parameter alone: in a Postgres of its own, which may be killed.
+    static func with(alone: Bool = false, _ body: (PushBench) async throws -> Void) async throws {
+        try await TestDatabase.with("push", alone: alone, prepare: self.migrate) { database in
             let pool = PostgresPool(
-                PostgresConfiguration(url: postgres.url(user: "whisper_push"), applicationName: "push"), connections: 4,
+                PostgresConfiguration(url: database.url(user: "whisper_push"), applicationName: "push"), connections: 4,
                 logger: quiet)
-            try await body(PushBench(postgres, pool))
+            try await body(PushBench(database, pool))
             pool.close()
-        } catch {
-            await postgres.stop()
-            throw error
         }
-        await postgres.stop()
+    }
+
+    private static func migrate(_ database: TestDatabase) async throws {
+        try await database.run(
+            """
+            CREATE SCHEMA auth;
+            CREATE TABLE auth.push_tokens
+                (whisper_id bigint PRIMARY KEY, platform text, push_token text, voip_token text);
+            CREATE SCHEMA router;
+            CREATE TABLE router.waiting (recipient bigint, accepted_at timestamptz);
+            """)
+        try await PushService.migrator.run(
+            PostgresConfiguration(url: database.url(), applicationName: "migrate"), logger: quiet)
+        try await database.run(
+            """
+            ALTER ROLE whisper_push LOGIN;
+            GRANT USAGE ON SCHEMA auth, router TO whisper_push;
+            GRANT SELECT ON auth.push_tokens, router.waiting TO whisper_push;
+            """)
     }
 
     /// Runs one instance of push while `body` does. It is drained at the end, or just cut off.
@@ -80,16 +79,16 @@ final class PushBench: Sendable {
 
     func device(_ id: WhisperID, platform: String = "ios", push: String? = "aa", voip: String? = nil) async throws {
         let quoted = [push, voip].map { $0.map { "'\($0)'" } ?? "NULL" }.joined(separator: ", ")
-        try await self.postgres.run(
+        try await self.database.run(
             "INSERT INTO auth.push_tokens VALUES (\(id.bits), '\(platform)', \(quoted)) ON CONFLICT DO NOTHING")
     }
 
     func mail(for id: WhisperID) async throws {
-        try await self.postgres.run("INSERT INTO router.waiting VALUES (\(id.bits), now())")
+        try await self.database.run("INSERT INTO router.waiting VALUES (\(id.bits), now())")
     }
 
     func mailIsRead(by id: WhisperID) async throws {
-        try await self.postgres.run("DELETE FROM router.waiting WHERE recipient = \(id.bits)")
+        try await self.database.run("DELETE FROM router.waiting WHERE recipient = \(id.bits)")
     }
 
     /// The identity has a connection at the bench's gateway, which lives.
@@ -116,7 +115,7 @@ final class PushBench: Sendable {
             Wake(recipient: id, reason: reason, wakeID: wakeID, queuedAt: .now), to: Keyspace.callWakes)
     }
 
-    func sql(_ text: String) async throws -> String { try await self.postgres.run(text) }
+    func sql(_ text: String) async throws -> String { try await self.database.run(text) }
 
     func depth() async throws -> [Int] {
         try await self.bus.depth(of: [Keyspace.wakes.name, Keyspace.callWakes.name])
