@@ -1,8 +1,10 @@
 import AttachmentsCore
 import Contract
+import Glibc
 import LocalStack
 import NIOCore
 import NIOPosix
+import Synchronization
 import Testing
 
 /// What one file, one identity and one direction may take of a process.
@@ -34,6 +36,22 @@ import Testing
         newer?.end()
         #expect(self.transfers.count == 0)
         try await again.close()
+    }
+
+    /// As a writer of the connection hands its chunks over: the event loop takes them when it gets to it.
+    @Test func aChunkIsSentWhenABusyEventLoopHasTakenIt() async throws {
+        let channel = try await self.channel()
+        let transfer = try #require(self.transfers.begin(.download, of: "a", by: Self.owner(0), on: channel))
+        let taken = Mutex(0)
+        for number in 1...5 {
+            channel.eventLoop.execute {
+                usleep(20_000)
+                taken.withLock { $0 += 1 }
+            }
+            try await transfer.sent(1)
+            #expect(taken.withLock { $0 } == number)
+        }
+        try await channel.close()
     }
 
     @Test func oneUploadURLHasOnePlace() {

@@ -205,7 +205,7 @@ package struct BlobRoutes: Sendable {
                 // Shorter than it was when it was opened: the answer cannot be kept, so the connection ends.
                 guard buffer.readableBytes == count else { throw FileError.missing }
                 try await writer.write(buffer)
-                transfer.moved(count)
+                try await transfer.sent(count)
                 metrics.blobBytesSent.increment(by: count)
                 offset += Int64(count)
             }

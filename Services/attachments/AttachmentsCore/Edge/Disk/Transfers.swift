@@ -114,6 +114,15 @@ package final class Transfer: Sendable {
     }
 
     package func moved(_ bytes: Int) { self.pace.withLock { $0.moved(bytes, at: Self.now) } }
+
+    /// Returns when the connection's event loop has taken what was written. While it is busy, a connection looks writable
+    /// however much is written: without this, a whole file could wait in memory for somebody who reads nothing, and its
+    /// transfer would be over.
+    package func sent(_ bytes: Int) async throws {
+        try await self.channel?.eventLoop.submit {}.get()
+        self.moved(bytes)
+    }
+
     package func end() { self.list.end(self.number) }
     fileprivate func isTooSlow(at now: Double) -> Bool { self.pace.withLock { $0.isTooSlow(at: now) } }
     fileprivate func isSlowForACrowd(at now: Double) -> Double? { self.pace.withLock { $0.isSlowForACrowd(at: now) } }
