@@ -3,8 +3,14 @@ import LocalStack
 import TestKit
 import Testing
 
+/// Two instances of each service that has one elsewhere and is asked over HTTP.
+let pairsBehindBalancer: @Sendable (inout StackConfiguration) -> Void = {
+    $0.instances[.auth] = 2
+    $0.instances[.attachments] = 2
+}
+
 /// Contract §9, with files on disk and two instances of the service behind the balancer.
-@Suite(.cluster { $0.instances[.attachments] = 2 }) struct AttachmentTests {
+@Suite(.cluster(pairsBehindBalancer)) struct AttachmentTests {
     @Test func aFileGoesFromItsSenderToItsRecipient() async throws {
         let (alice, bob, eve) = (try await Cluster.phone(), try await Cluster.phone(), try await Cluster.phone())
         let content = Keys.random(300_000)

@@ -4,7 +4,7 @@ import LocalStack
 import Testing
 
 /// A short, fixed part of `make chaos`: these plans have to be survived always. More of them, and longer: `make chaos`.
-@Suite(.serialized, .oneClusterAtATime) struct ChaosTests {
+@Suite(.serialized, .ownClusters(.exclusive)) struct ChaosTests {
     @Test(arguments: [UInt64(1), 2]) func everyPromiseIsKeptThroughThePlan(seed: UInt64) async throws {
         var options = ChaosRun.Options(seed: seed, faults: 15)
         options.clients = 60

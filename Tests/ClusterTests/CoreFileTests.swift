@@ -4,7 +4,7 @@ import TestKit
 import Testing
 
 /// Cores in Python exchange files through a cluster, with either store of the attachments service (contract §9).
-@Suite(.serialized, .oneClusterAtATime) struct CoreFileTests {
+@Suite(.serialized, .ownClusters()) struct CoreFileTests {
     /// What each identity may have stored; `sharing.py` counts on it.
     private static let quota = 6_000_000
 

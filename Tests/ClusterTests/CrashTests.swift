@@ -3,10 +3,14 @@ import LocalStack
 import TestKit
 import Testing
 
+/// Of suites that break their cluster, one after the other: mail that is not acknowledged is sent again after 3 s.
+let mistreated: @Sendable (inout StackConfiguration) -> Void = {
+    $0.environment[.router] = ["RESEND_AFTER_SECONDS": "3"]
+}
+
 /// What the cluster promises while its parts die: nothing accepted is lost, nothing comes twice that was acknowledged,
 /// the order stays, receipts arrive, sessions live. Eight people write through all of it.
-@Suite(.serialized, .cluster { $0.environment[.router] = ["RESEND_AFTER_SECONDS": "3"] })
-struct MistreatedCluster {
+@Suite(.serialized, .cluster(.exclusive, mistreated)) struct MistreatedCluster {
     enum Fault: String, CaseIterable, Sendable {
         case nothing, routerKilled, gatewayKilled, authKilled, pushKilled, redisKilled, redisFlushed, postgresKilled
         case routerFrozen, gatewayFrozen, routerStopped, gatewayStopped, everythingAtOnce

@@ -4,8 +4,7 @@ import TestKit
 import Testing
 
 /// The disk of Postgres is gone, and Redis empty: what was backed up is the cluster.
-@Suite(.serialized, .cluster { $0.environment[.router] = ["RESEND_AFTER_SECONDS": "3"] })
-struct RestoreTests {
+@Suite(.serialized, .cluster(.exclusive, mistreated)) struct RestoreTests {
     private static var stack: LocalStack { Cluster.stack }
 
     /// The running cluster's backups, with one base backup.

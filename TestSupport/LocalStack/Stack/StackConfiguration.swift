@@ -1,7 +1,7 @@
 import Foundation
 
 /// What one stack is made of. Plain data: two of them can run side by side.
-package struct StackConfiguration: Sendable {
+package struct StackConfiguration: Equatable, Sendable {
     /// Where everything is kept; a temporary folder that `stop` removes when nil.
     package var folder: String?
     /// Where the built executables stand.

@@ -68,37 +68,44 @@ enum Cluster {
     }
 }
 
-/// One cluster for all tests of a suite, from its first to its last.
+/// One cluster for all tests of a suite, from its first to its last. Suites of the same configuration share one, one suite
+/// after the other.
 struct ClusterTrait: SuiteTrait, TestScoping {
+    fileprivate var use: Turns.Use
     fileprivate var configure: @Sendable (inout StackConfiguration) -> Void
 
     func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
-        try await Turns.shared.take {
-            var configuration = StackConfiguration()
-            configuration.rateLimitScale = 1_000
-            // To find out why a test fails: LOG_LEVEL=debug KEEP_FOLDERS=1 swift test …
-            if let level = ProcessInfo.processInfo.environment["LOG_LEVEL"] { configuration.logLevel = level }
-            self.configure(&configuration)
-            let stack = try await LocalStack.start(configuration)
+        var configuration = StackConfiguration()
+        configuration.rateLimitScale = 1_000
+        // To find out why a test fails: LOG_LEVEL=debug KEEP_FOLDERS=1 swift test …
+        if let level = ProcessInfo.processInfo.environment["LOG_LEVEL"] { configuration.logLevel = level }
+        self.configure(&configuration)
+        let turn = await Turns.shared.take(self.use, with: configuration)
+        do {
+            let stack = if let left = turn.stack { left } else { try await LocalStack.start(configuration) }
             do {
                 try await Cluster.$running.withValue(stack) {
                     try await Cluster.settled()
+                    // Something may have happened to it last.
+                    if turn.stack != nil { try await Cluster.calm() }
                     try await function()
                 }
             } catch {
                 await stack.stop()
                 throw error
             }
-            for process in stack.processes { self.check(stack.log(of: process)) }
+            let errors = stack.processes.flatMap { StackLog.errors(in: stack.log(of: $0)).prefix(3) }
+            // A line of level `error` means that a person must act. No test is a reason for that.
+            for line in errors { Issue.record("\(line)") }
+            if errors.isEmpty, await Turns.shared.pass(turn, with: stack) { return }
             await stack.stop()
+        } catch {
+            await Turns.shared.end(turn)
+            throw error
         }
-    }
-
-    /// A line of level `error` means that a person must act. No test is a reason for that.
-    private func check(_ log: String) {
-        for line in StackLog.errors(in: log).prefix(3) { Issue.record("\(line)") }
+        await Turns.shared.end(turn)
     }
 }
 
@@ -106,53 +113,34 @@ extension Trait where Self == ClusterTrait {
     /// Limits are out of the way unless `configure` says otherwise.
     static func cluster(_ configure: @escaping @Sendable (inout StackConfiguration) -> Void = { _ in }) -> ClusterTrait
     {
-        ClusterTrait(configure: configure)
+        self.cluster(.besideAnother, configure)
+    }
+
+    static func cluster(
+        _ use: Turns.Use, _ configure: @escaping @Sendable (inout StackConfiguration) -> Void = { _ in }
+    ) -> ClusterTrait {
+        ClusterTrait(use: use, configure: configure)
     }
 }
 
-/// For suites that start clusters of their own.
-struct OneClusterAtATime: SuiteTrait, TestScoping {
+/// For suites that start clusters of their own, one after the other.
+struct OwnClustersTrait: SuiteTrait, TestScoping {
+    fileprivate var use: Turns.Use
+
     func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
-        try await Turns.shared.take { try await function() }
-    }
-}
-
-extension Trait where Self == OneClusterAtATime {
-    static var oneClusterAtATime: OneClusterAtATime { OneClusterAtATime() }
-}
-
-/// One cluster at a time: a dozen processes are enough for a small machine, and several tests look at the clock.
-private actor Turns {
-    static let shared = Turns()
-    private var isTaken = false
-    private var waiting: [CheckedContinuation<Void, Never>] = []
-
-    nonisolated func take(_ body: () async throws -> Void) async throws {
-        await self.enter()
+        let turn = await Turns.shared.take(self.use, with: nil)
         do {
-            try await body()
+            try await function()
         } catch {
-            await self.leave()
+            await Turns.shared.end(turn)
             throw error
         }
-        await self.leave()
+        await Turns.shared.end(turn)
     }
+}
 
-    private func enter() async {
-        guard self.isTaken else {
-            self.isTaken = true
-            return
-        }
-        await withCheckedContinuation { self.waiting.append($0) }
-    }
-
-    private func leave() {
-        guard !self.waiting.isEmpty else {
-            self.isTaken = false
-            return
-        }
-        self.waiting.removeFirst().resume()
-    }
+extension Trait where Self == OwnClustersTrait {
+    static func ownClusters(_ use: Turns.Use = .besideAnother) -> OwnClustersTrait { OwnClustersTrait(use: use) }
 }

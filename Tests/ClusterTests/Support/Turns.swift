@@ -1,0 +1,91 @@
+import LocalStack
+
+/// Two clusters at a time, for a small machine: most suites wait more than they compute.
+///
+/// Suites that leave room for another one go first, in the order of their arrival; then those that want the machine for themselves.
+/// Nobody starves: the suites of a run arrive at its start, and each takes one turn.
+actor Turns {
+    enum Use: Sendable {
+        /// The suite's cluster leaves the processors idle for much of the time.
+        case besideAnother
+        /// The suite loads the processors, measures time, or looks at the whole machine.
+        case exclusive
+
+        fileprivate var places: Int { self == .exclusive ? Turns.places : 1 }
+    }
+
+    struct Turn: Sendable {
+        fileprivate var number: Int
+        fileprivate var use: Use
+        fileprivate var configuration: StackConfiguration?
+        /// A running cluster of this configuration, which an earlier suite has left.
+        fileprivate(set) var stack: LocalStack?
+
+        fileprivate func hasClusterOf(_ other: Turn) -> Bool {
+            guard let own = self.configuration, let others = other.configuration else { return false }
+            return self.use == other.use && own.isLike(others)
+        }
+    }
+
+    static let shared = Turns()
+    private static let places = 2
+    private var count = 0
+    private var underWay: [Turn] = []
+    private var waiting: [(turn: Turn, admission: CheckedContinuation<LocalStack?, Never>)] = []
+
+    /// Returns when the turn has come: `end` or `pass` ends it.
+    /// - Parameter configuration: of the cluster that the suite needs. Nil if it starts its own.
+    func take(_ use: Use, with configuration: StackConfiguration?) async -> Turn {
+        self.count += 1
+        var turn = Turn(number: self.count, use: use, configuration: configuration)
+        if self.fits(turn) {
+            self.underWay.append(turn)
+        } else {
+            turn.stack = await withCheckedContinuation { self.waiting.append((turn, $0)) }
+        }
+        return turn
+    }
+
+    /// Passes the turn, with the cluster, to a suite that waits for one of the same configuration.
+    /// - Returns: whether one waits. If not, the caller stops the cluster and ends the turn.
+    func pass(_ turn: Turn, with stack: LocalStack) -> Bool {
+        guard let next = self.waiting.firstIndex(where: { $0.turn.hasClusterOf(turn) }) else { return false }
+        let (heir, admission) = self.waiting.remove(at: next)
+        self.underWay.removeAll { $0.number == turn.number }
+        self.underWay.append(heir)
+        admission.resume(returning: stack)
+        return true
+    }
+
+    func end(_ turn: Turn) {
+        self.underWay.removeAll { $0.number == turn.number }
+        while let next = self.next {
+            let (turn, admission) = self.waiting.remove(at: next)
+            self.underWay.append(turn)
+            admission.resume(returning: nil)
+        }
+    }
+
+    private var next: Int? {
+        self.waiting.firstIndex { $0.turn.use == .besideAnother && self.fits($0.turn) }
+            ?? self.waiting.firstIndex { self.fits($0.turn) }
+    }
+
+    /// A suite whose configuration runs waits for that cluster.
+    private func fits(_ turn: Turn) -> Bool {
+        self.underWay.reduce(turn.use.places) { $0 + $1.use.places } <= Self.places
+            && !self.underWay.contains { $0.hasClusterOf(turn) }
+    }
+}
+
+extension StackConfiguration {
+    /// Whether clusters of both differ in nothing but their secrets.
+    fileprivate func isLike(_ other: StackConfiguration) -> Bool {
+        var own = self
+        own.adminToken = other.adminToken
+        own.viewerToken = other.viewerToken
+        own.turnSecret = other.turnSecret
+        own.signingSecret = other.signingSecret
+        return own == other
+    }
+}
