@@ -112,7 +112,7 @@ import Testing
             try await withThrowingDiscardingTaskGroup { group in
                 // Both streams, for a while.
                 for _ in 0..<2 {
-                    group.addTask { _ = try? await client.send(request("/stall"), within: .seconds(2), givesWay: true) }
+                    group.addTask { _ = try? await client.send(request("/stall"), within: .seconds(6), givesWay: true) }
                 }
                 try await waitUntil("both are taken", within: .seconds(20)) { peer.requests.count == 3 }
                 // Nothing of it was sent.
