@@ -21,23 +21,21 @@ struct JoinPage {
         return page
     }
 
-    /// Several windows of several browsers: a guest is at one place only.
+    /// Several windows of several people: a guest is at one place only.
     static func windows(
-        _ count: Int, switches: [String] = [], at address: String = "/join",
-        _ body: ([JoinPage]) async throws -> Void
+        _ count: Int, at address: String = "/join", _ body: ([JoinPage]) async throws -> Void
     ) async throws {
-        try await self.more(count, switches, address, [], body)
+        try await self.more(count, address, [], body)
     }
 
     private static func more(
-        _ count: Int, _ switches: [String], _ address: String, _ pages: [JoinPage],
-        _ body: ([JoinPage]) async throws -> Void
+        _ count: Int, _ address: String, _ pages: [JoinPage], _ body: ([JoinPage]) async throws -> Void
     ) async throws {
         guard pages.count < count else { return try await body(pages) }
-        try await Browser.open(switches: switches) { browser in
+        try await Browser.open { browser in
             let page = try await JoinPage.open(address, in: browser)
             try await page.reaches("entry")
-            try await self.more(count, switches, address, pages + [page], body)
+            try await self.more(count, address, pages + [page], body)
         }
     }
 

@@ -126,7 +126,7 @@ extension PageCluster {
 
     /// Voice and video both ways, by a button, and away again.
     @Test func theySeeAndHearEachOther() async throws {
-        try await JoinPage.windows(2, switches: Browser.withCamera) { pages in
+        try await JoinPage.windows(2) { pages in
             let (alice, bob) = (pages[0], pages[1])
             try await bob.join(code: try await alice.create().code)
             for page in pages { try await page.reaches("connected") }
@@ -159,7 +159,7 @@ extension PageCluster {
 
     /// Without any gateway, those who are connected talk on. Signalling comes back with the gateways: a camera needs it.
     @Test func theyTalkOnWhileTheGatewaysAreAway() async throws {
-        try await JoinPage.windows(2, switches: Browser.withCamera) { pages in
+        try await JoinPage.windows(2) { pages in
             let (alice, bob) = (pages[0], pages[1])
             try await bob.join(code: try await alice.create().code)
             for page in pages { try await page.reaches("connected") }

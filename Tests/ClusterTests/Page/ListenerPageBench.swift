@@ -9,7 +9,7 @@ extension PageCluster {
     func howSoonALetterIsPainted() async throws {
         let alice = try await PageWhisperer(admission: .link)
         try await alice.start()
-        try await Browser.open { browser, driver in
+        try await Browser.open { browser in
             let page = try await ListenerPage.open(alice.link(), in: browser)
             try await page.join()
             try await page.reaches("connected")
@@ -29,11 +29,11 @@ extension PageCluster {
                         });
                     }).observe(live, { childList: true, characterData: true, subtree: true });
                     """)
-            let quiet = try await Self.cpu(of: driver, for: Self.interval * Self.packets)
+            let quiet = try await Self.cpu(of: browser, for: Self.interval * Self.packets)
             var typed: [String: Int64] = [:]
             let start = ContinuousClock.now
             var busy = Duration.zero
-            let before = await driver.cpu()
+            let before = await browser.cpu()
             for number in 0..<Self.packets {
                 try await Task.sleep(until: start + Self.interval * number, clock: .continuous)
                 let text = "letter \(number)"
@@ -41,7 +41,7 @@ extension PageCluster {
                 try await alice.types(text)
             }
             try await page.shows(live: "letter \(Self.packets - 1)")
-            busy = await driver.cpu() - before
+            busy = await browser.cpu() - before
             let painted = try await browser.value(of: "return window.painted")
             let times = typed.compactMap { text, time in painted[text]?.integer.map { $0 - time } }.sorted()
             #expect(times.count == Self.packets, "some were never painted")
@@ -60,9 +60,9 @@ extension PageCluster {
     /// Eight packets a second.
     private static let interval = Duration.milliseconds(125)
 
-    private static func cpu(of driver: ChromeDriver, for time: Duration) async throws -> Duration {
-        let before = await driver.cpu()
+    private static func cpu(of browser: Browser, for time: Duration) async throws -> Duration {
+        let before = await browser.cpu()
         try await Task.sleep(for: time)
-        return await driver.cpu() - before
+        return await browser.cpu() - before
     }
 }

@@ -11,7 +11,8 @@ import Testing
     .cluster {
         $0.environment[.calls] = ["LIVE_PAUSE_SECONDS": "3"]
         $0.hasRelay = true
-    }) struct PageCluster
+    },
+    .browser) struct PageCluster
 {
     /// From the link to the text, past the whisperer's decision, and out again.
     @Test func aFirstVisitorIsLetInAndReads() async throws {

@@ -1,80 +1,36 @@
 import Foundation
-import LocalStack
 import TestKit
 
-/// One window of a real browser (W3C WebDriver).
+/// One window of a real browser, and what a person does there.
 struct Browser {
-    /// Of the session, without its commands.
-    private let url: String
+    private let session: WebDriver
+    private let context: String
+    private let shared: SharedBrowser
 
-    /// The command was refused: no such element, a page that does not come.
-    struct Refused: Error, CustomStringConvertible {
-        var description: String
-    }
+    private typealias Refused = WebDriver.Refused
 
     /// The driver's name for an element (WebDriver, 11).
     private static let elementKey = "element-6066-11e4-a52e-4f735466cecf"
-    /// Starting a browser on a machine with other things to do takes its time.
-    private static let timeout = 60
 
-    /// With a camera and a microphone that are not there, which every page may use that asks.
-    static let withCamera = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]
-
-    /// - Parameters:
-    ///   - width: of the window, in CSS pixels; so is `height`.
-    ///   - switches: of the browser, besides the usual ones.
-    static func open(
-        on driver: ChromeDriver, width: Int = 1_280, height: Int = 900, switches: [String] = []
-    ) async throws -> Browser {
-        let options: Fields = [
-            // A browser that is started as root wants no sandbox; the pipe ends it with its driver.
-            "args": JSON.array(
-                ([
-                    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-                    "--disable-extensions",
-                    "--no-first-run",
-                    "--remote-debugging-pipe", "--user-data-dir=\(driver.profile)", "--window-size=\(width),\(height)",
-                ] + switches).map { .string($0) }),
-            "binary": "/usr/bin/chromium",
-        ]
-        let always: Fields = [
-            "browserName": "chrome", "goog:chromeOptions": options.json,
-            "goog:loggingPrefs": (["browser": "ALL", "performance": "ALL"] as Fields).json,
-        ]
-        let root = "http://127.0.0.1:\(driver.port)/session"
-        let wish: Fields = ["capabilities": (["alwaysMatch": always.json] as Fields).json]
-        let answer = try await Self.ask("POST", root, wish.json)
-        guard let id = answer["sessionId"]?.string else { throw Refused(description: answer.text) }
-        return Browser(url: "\(root)/\(id)")
-    }
-
-    /// A window of a browser with a profile of its own, while `body` runs.
-    static func open(
-        switches: [String] = [], _ body: (Browser) async throws -> Void
-    ) async throws {
-        try await self.open(switches: switches) { browser, _ in try await body(browser) }
-    }
-
-    /// The same, with the driver that has started it.
-    static func open(
-        switches: [String] = [], _ body: (Browser, ChromeDriver) async throws -> Void
-    ) async throws {
-        let folder = try TemporaryFolder(named: "browser")
-        defer { folder.remove() }
-        let driver = ChromeDriver(folder: folder.path)
-        try await driver.start()
+    /// A window of a person of its own, while `body` runs: in the suite's Chromium, or else in one that is started for it.
+    static func open(_ body: (Browser) async throws -> Void) async throws {
+        guard let shared = SharedBrowser.running else {
+            return try await SharedBrowser.run { try await self.open(body) }
+        }
+        let (session, context) = try await shared.window()
         do {
-            let browser = try await self.open(on: driver, switches: switches)
-            try await body(browser, driver)
-            await browser.close()
+            try await body(Browser(session: session, context: context, shared: shared))
         } catch {
-            await driver.stop()
+            await shared.close(context: context)
+            await session.close()
             throw error
         }
-        await driver.stop()
+        await shared.close(context: context)
+        await session.close()
     }
 
-    func close() async { _ = try? await Self.ask("DELETE", self.url, nil) }
+    /// What the whole browser has used so far.
+    func cpu() async -> Duration { await self.shared.chromium.cpu() }
 
     // MARK: Going
 
@@ -105,13 +61,7 @@ struct Browser {
 
     /// What an asynchronous function in the page returns. `script` is its body; `args` are what it gets.
     func asyncValue(of script: String, _ args: [JSON] = []) async throws -> JSON {
-        let call = """
-            const [args, done] = [[...arguments].slice(0, -1), arguments[arguments.length - 1]];
-            (async () => { \(script) })().then((value) => done({ value }), (error) => done({ error: `${error.stack}` }));
-            """
-        let answer = try await self.command("execute/async", ["script": call, "args": args])
-        if let error = answer["error"]?.string { throw Refused(description: error) }
-        return answer["value"] ?? .null
+        try await self.session.asyncValue(of: script, args)
     }
 
     /// The value of a cookie, also of one that pages cannot see.
@@ -125,8 +75,11 @@ struct Browser {
 
     /// What the browser has sent and got since it was asked last (Chrome DevTools Protocol, domain `Network`), by method.
     func traffic() async throws -> [(method: String, parameters: JSON)] {
-        try await self.command("se/log", ["type": "performance"]).elements.compactMap { entry in
-            guard let text = entry["message"]?.string, let message = try? JSON(parsing: Array(text.utf8))["message"],
+        // A session hears of every window of the browser.
+        let own = try await self.shared.targets(of: self.context)
+        return try await self.command("se/log", ["type": "performance"]).elements.compactMap { entry in
+            guard let text = entry["message"]?.string, let event = try? JSON(parsing: Array(text.utf8)),
+                let window = event["webview"]?.string, own.contains(window), let message = event["message"],
                 let method = message["method"]?.string, method.hasPrefix("Network.")
             else { return nil }
             return (method, message["params"] ?? .null)
@@ -163,7 +116,7 @@ struct Browser {
 
     /// Opens another tab, and turns to it.
     func openTab() async throws -> String {
-        let handle = try await self.command("window/new", ["type": "tab"])["handle"]?.string ?? ""
+        let handle = try await self.shared.tab(in: self.context)
         try await self.turn(to: handle)
         return handle
     }
@@ -221,19 +174,8 @@ struct Browser {
 
     @discardableResult
     private func command(_ path: String, _ fields: Fields) async throws -> JSON {
-        try await Self.ask("POST", "\(self.url)/\(path)", fields.json)
+        try await self.session.command(path, fields)
     }
 
-    private func question(_ path: String) async throws -> JSON { try await Self.ask("GET", "\(self.url)/\(path)", nil) }
-
-    private static func ask(_ method: String, _ url: String, _ body: JSON?) async throws -> JSON {
-        var call = HTTPCall(method, url, body: Array((body?.text ?? "").utf8))
-        call.timeout = self.timeout
-        let answer = try await call.answer()
-        let value = answer.json["value"] ?? .null
-        guard answer.status == 200 else {
-            throw Refused(description: "\(url): \(value["message"]?.string ?? "\(answer.status)")")
-        }
-        return value
-    }
+    private func question(_ path: String) async throws -> JSON { try await self.session.question(path) }
 }
