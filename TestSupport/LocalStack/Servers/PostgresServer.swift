@@ -47,7 +47,9 @@ package actor PostgresServer {
 
     /// A running server that nobody stops: server and folder go when this process ends, however it ends.
     static func forThisProcess(settings: [String]) async throws -> PostgresServer {
-        let server = PostgresServer(try TemporaryFolder(named: "postgres"), settings: settings, endsWithProcess: true)
+        // Databases that come and go are thousands of files, and the file system of a disk looks for room for each.
+        let folder = try TemporaryFolder.inMemory(named: "postgres", bytes: 2_000_000_000)
+        let server = PostgresServer(folder, settings: settings, endsWithProcess: true)
         try await server.start()
         return server
     }
