@@ -3,7 +3,7 @@ import TestKit
 import Testing
 
 /// Where mail and outcomes lie, and how they leave.
-@Suite(.serialized, .cluster(.exclusive, mistreated)) struct SegmentTests {
+@Suite(.serialized, .cluster(mistreated)) struct SegmentTests {
     /// A forgotten transaction keeps Postgres from removing any row: what was deleted goes with its segment all the same, and
     /// what waits stays.
     @Test func aSegmentIsEmptiedThoughATransactionIsOpen() async throws {

@@ -263,7 +263,7 @@ extension CalmCluster {
 }
 
 /// No line that was told is lost, whatever dies. Contract §14.11, §14.12.
-@Suite(.serialized, .cluster(.exclusive, mistreated)) struct MistreatedTranscripts {
+@Suite(.serialized, .cluster(mistreated)) struct MistreatedTranscripts {
     enum Fault: CaseIterable, Sendable {
         case callsKilled, redisFlushed, redisKilled, everythingAtOnce
 

@@ -8,7 +8,7 @@ actor Turns {
     enum Use: Sendable {
         /// The suite's cluster leaves the processors idle for much of the time.
         case besideAnother
-        /// The suite loads the processors, measures time, or looks at the whole machine.
+        /// The suite loads the processors, or its tests have bounds of time that a busy machine may break.
         case exclusive
 
         fileprivate var places: Int { self == .exclusive ? Turns.places : 1 }
