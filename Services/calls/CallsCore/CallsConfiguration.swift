@@ -5,6 +5,8 @@ package import Telemetry
 package struct CallsConfiguration: Sendable {
     /// How long a call rings (contract §7: 45 s).
     package var ringTime: Duration
+    /// How often the process looks who owns which calls and live conversations. `CallLimits.leaseInterval`, by default.
+    package var leaseInterval: Duration
     package var turn: TurnConfiguration
     /// Of HTTP.
     package var rates: RateTable
@@ -12,10 +14,11 @@ package struct CallsConfiguration: Sendable {
     package var trustedProxies: TrustedProxies
 
     package init(
-        ringTime: Duration = Limits.callRingTime, turn: TurnConfiguration, rates: RateTable = RateTable(),
-        trustedProxies: TrustedProxies = []
+        ringTime: Duration = Limits.callRingTime, leaseInterval: Duration = CallLimits.leaseInterval,
+        turn: TurnConfiguration, rates: RateTable = RateTable(), trustedProxies: TrustedProxies = []
     ) {
         self.ringTime = ringTime
+        self.leaseInterval = leaseInterval
         self.turn = turn
         self.rates = rates
         self.trustedProxies = trustedProxies

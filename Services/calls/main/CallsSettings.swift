@@ -11,6 +11,10 @@ struct CallsSettings: ServiceSettings {
     let proxies = ProxySettings()
     let ringTime = Setting(
         "call.ring.seconds", .seconds(in: CallLimits.ringSeconds), default: "45", "How long a call rings.")
+    let leaseInterval = Setting(
+        "lease.interval.milliseconds", .integer(in: 50...1_000), default: "1000",
+        "How often a process looks which shares of the work are its own. Less only for tests: each look costs a round trip."
+    )
     let listenersMax = Setting(
         "live.listeners.max", .integer(in: 1...500), default: "500",
         "Listeners of one live conversation that may be admitted.")
@@ -84,7 +88,7 @@ extension Settings<CallsSettings> {
         // A caller gets its credentials before the call rings, and uses them when somebody answers.
         try self.require(\.ringTime, below: \.turnTTL)
         return CallsConfiguration(
-            ringTime: try self.ringTime,
+            ringTime: try self.ringTime, leaseInterval: .milliseconds(try self.leaseInterval),
             turn: TurnConfiguration(
                 urls: try self.turnURLs, guestURLs: try self.turnGuestURLs, secret: try self.turnSecret,
                 ttl: try self.turnTTL),

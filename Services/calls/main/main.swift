@@ -28,8 +28,8 @@ await runService("calls", CallsSettings()) { context in
             PostgresConfiguration(
                 url: store.url, applicationName: "whisper-calls-live-\(context.instance)"),
             callers: context.taskExecutor, logger: context.logger),
-        turn: configuration.turn, bounds: try context.settings.liveBounds(), kept: try context.settings.keptBounds(),
-        logger: context.logger)
+        turn: configuration.turn, leaseInterval: configuration.leaseInterval,
+        bounds: try context.settings.liveBounds(), kept: try context.settings.keptBounds(), logger: context.logger)
     let strangers = StrangerCount(pool: pool, bounds: try context.settings.keptBounds(), logger: context.logger)
     let looks = LookRoutes(
         pool: pool, bus: bus, rates: configuration.rates, trustedProxies: configuration.trustedProxies,

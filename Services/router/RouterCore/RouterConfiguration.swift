@@ -7,6 +7,8 @@ package struct RouterConfiguration: Sendable {
     package var pendingTTL: Duration
     /// Mail that a live connection has not acknowledged is sent again after this, then ever more rarely.
     package var resendAfter: Duration
+    /// How often a router looks who owns which partition. `RouterLimits.leaseInterval`, by default.
+    package var leaseInterval: Duration
     package var presence: PresenceConfiguration
     /// Jobs taken from each partition in one batch.
     package var jobsPerPartitionMax: Int
@@ -22,6 +24,7 @@ package struct RouterConfiguration: Sendable {
 
     package init(
         pendingTTL: Duration = Limits.pendingTTL, resendAfter: Duration = .seconds(15),
+        leaseInterval: Duration = RouterLimits.leaseInterval,
         presence: PresenceConfiguration = PresenceConfiguration(), bounds: MailBounds = MailBounds(),
         strangersBytesMax: Int = Limits.strangersStoreBytesMax,
         jobsPerPartitionMax: Int = RouterLimits.jobsPerPartitionMax,
@@ -30,6 +33,7 @@ package struct RouterConfiguration: Sendable {
     ) {
         self.pendingTTL = pendingTTL
         self.resendAfter = resendAfter
+        self.leaseInterval = leaseInterval
         self.presence = presence
         self.bounds = bounds
         self.strangersBytesMax = strangersBytesMax

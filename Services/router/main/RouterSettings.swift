@@ -12,6 +12,10 @@ struct RouterSettings: ServiceSettings {
     let resendAfter = Setting(
         "resend.after.seconds", .seconds(in: 1...Int(RouterLimits.resendAfterMax.components.seconds)), default: "15",
         "When live mail without a receipt is sent again.")
+    let leaseInterval = Setting(
+        "lease.interval.milliseconds", .integer(in: 50...1_000), default: "1000",
+        "How often a process looks which shares of the work are its own. Less only for tests: each look costs a round trip."
+    )
     let offlineAfter = Setting(
         "presence.offline.after.seconds", .seconds(in: 1...300), default: "15", "Absence that peers are not told of.")
     let presencePause = Setting(
@@ -70,6 +74,7 @@ extension Settings<RouterSettings> {
         try self.require(\.offlineAfter, below: \.presencePause)
         return RouterConfiguration(
             pendingTTL: try self.pendingTTL, resendAfter: try self.resendAfter,
+            leaseInterval: .milliseconds(try self.leaseInterval),
             presence: PresenceConfiguration(
                 offlineAfter: try self.offlineAfter, pause: try self.presencePause, typingPause: try self.typingPause),
             bounds: MailBounds(

@@ -82,6 +82,10 @@ struct ClusterTrait: SuiteTrait, TestScoping {
         // To find out why a test fails: LOG_LEVEL=debug KEEP_FOLDERS=1 swift test …
         if let level = ProcessInfo.processInfo.environment["LOG_LEVEL"] { configuration.logLevel = level }
         self.configure(&configuration)
+        // Each cluster waits for its shares (`Cluster.settled`), and again after each fault.
+        for service in [ServiceName.router, .calls] {
+            configuration.environment[service, default: [:]]["LEASE_INTERVAL_MILLISECONDS"] = "250"
+        }
         let turn = await Turns.shared.take(self.use, with: configuration)
         do {
             let stack = if let left = turn.stack { left } else { try await LocalStack.start(configuration) }

@@ -49,8 +49,10 @@ package actor CallCoordinator: PartitionOwner {
             process: .random(), bus: bus, store: store,
             leases: .calls(CallShare.count, frozenAfter: CallLimits.frozenAfter),
             bounds: .init(
-                leaseInterval: CallLimits.leaseInterval, readBlockMax: CallLimits.readBlockMax,
-                idleInterval: CallLimits.idleInterval, idleAfter: CallLimits.idleAfter,
+                leaseInterval: configuration.leaseInterval,
+                readBlockMax: min(CallLimits.readBlockMax, configuration.leaseInterval),
+                idleInterval: min(CallLimits.idleInterval, configuration.leaseInterval * 2),
+                idleAfter: CallLimits.idleAfter,
                 retryPause: CallLimits.retryPause, poisonIsolationReads: CallLimits.poisonIsolationReads),
             logger: logger)
     }

@@ -57,6 +57,7 @@ package actor LiveCoordinator: PartitionOwner {
     /// - Parameter store: a connection for this process alone; its locks say what the process owns.
     package init(
         bus: any Bus, store: PostgresConnection, turn: TurnConfiguration,
+        leaseInterval: Duration = CallLimits.leaseInterval,
         bounds: LiveRules.LiveBounds = LiveRules.LiveBounds(), kept: KeptBounds = KeptBounds(), logger: Logger
     ) {
         self.bus = bus
@@ -69,8 +70,8 @@ package actor LiveCoordinator: PartitionOwner {
             process: .random(), bus: bus, store: store,
             leases: .live(LiveShare.count, frozenAfter: CallLimits.frozenAfter),
             bounds: .init(
-                leaseInterval: CallLimits.leaseInterval, readBlockMax: CallLimits.readBlockMax,
-                idleInterval: CallLimits.idleInterval, idleAfter: CallLimits.idleAfter,
+                leaseInterval: leaseInterval, readBlockMax: min(CallLimits.readBlockMax, leaseInterval),
+                idleInterval: min(CallLimits.idleInterval, leaseInterval * 2), idleAfter: CallLimits.idleAfter,
                 retryPause: CallLimits.retryPause, poisonIsolationReads: CallLimits.poisonIsolationReads),
             logger: logger)
     }

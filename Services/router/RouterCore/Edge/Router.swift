@@ -66,8 +66,10 @@ package actor Router: PartitionOwner {
             process: self.process, bus: bus, store: store,
             leases: .partitions(Partition.count, frozenAfter: RouterLimits.frozenAfter),
             bounds: .init(
-                leaseInterval: RouterLimits.leaseInterval, readBlockMax: RouterLimits.readBlockMax,
-                idleInterval: RouterLimits.idleInterval, idleAfter: RouterLimits.idleAfter,
+                leaseInterval: configuration.leaseInterval,
+                readBlockMax: min(RouterLimits.readBlockMax, configuration.leaseInterval),
+                idleInterval: min(RouterLimits.idleInterval, configuration.leaseInterval * 2),
+                idleAfter: RouterLimits.idleAfter,
                 retryPause: RouterLimits.retryPause, poisonIsolationReads: RouterLimits.poisonIsolationReads),
             logger: logger)
     }
