@@ -36,7 +36,22 @@ import Testing
 }
 
 @Suite(.serialized, .cluster { $0.environment[.attachments] = ["DISK_STALL_SECONDS": "2"] })
-struct StalledDownloadTests {
+struct StalledTransferTests {
+    @Test func anUploadThatStandsStillIsEnded() async throws {
+        let alice = try await Cluster.phone()
+        let presign = try await alice.presign(100_000)
+        let call = HTTPCall(
+            "PUT", presign.json["uploadUrl"]!.string!, headers: ["Content-Type": "application/octet-stream"],
+            body: Keys.random(100_000))
+        var direct = call
+        direct.port = Cluster.stack.ports[.attachments, 1]!.http!
+        direct.timeout = 45
+        let clock = ContinuousClock.now
+        #expect(await (try direct.stalled(after: 50_000)).isClosedByPeer())
+        #expect(ContinuousClock.now - clock >= .milliseconds(1_500))
+        #expect(try await call.answer().status == 200)
+    }
+
     /// What the process has written lies in the buffers of two sockets; the file is larger than these.
     @Test func whoReadsNothingIsClosed() async throws {
         let alice = try await Cluster.phone()
