@@ -50,7 +50,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func onlyWhatIsNeededIsKept() async throws {
+    @Test(.long) func onlyWhatIsNeededIsKept() async throws {
         try await self.withBench(["BACKUP_KEEP": "2"]) { bench in
             try await bench.backups.start()
             try await bench.takesBase(1)

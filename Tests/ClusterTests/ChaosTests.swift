@@ -1,23 +1,27 @@
 import Chaos
 import Foundation
 import LocalStack
+import TestKit
 import Testing
 
 /// A short, fixed part of `make chaos`: these plans have to be survived always. More of them, and longer: `make chaos`.
 @Suite(.serialized, .ownClusters(.exclusive)) struct ChaosTests {
-    @Test(arguments: [UInt64(1), 2]) func everyPromiseIsKeptThroughThePlan(seed: UInt64) async throws {
-        var options = ChaosRun.Options(seed: seed, faults: 15)
+    @Test(arguments: Prove.all([UInt64(1), 2], butInShort: [1])) func everyPromiseIsKeptThroughThePlan(
+        seed: UInt64
+    ) async throws {
+        let faults = Prove.isAsked ? 15 : 10
+        var options = ChaosRun.Options(seed: seed, faults: faults)
         options.clients = 60
         let report = try await ChaosRun(options).report()
         #expect(report.violations.isEmpty, "\(report.text)")
         // A run in which nothing happened would prove nothing.
-        #expect(report.faultCount == 15 && report.reconnects > 0)
+        #expect(report.faultCount == faults && report.reconnects > 0)
         #expect(report.messages.accepted > 0 && report.messages.told > 0)
         #expect(report.strangeActs > 0 && report.messages.mailOfStrangers > 0)
     }
 
     /// What is deleted because of its age is compared with the database's clock (contract §13a).
-    @Test(.enabled(if: OwnClock.isAvailable)) func clocksThatAreYearsOffDeleteNothing() async throws {
+    @Test(.long, .enabled(if: OwnClock.isAvailable)) func clocksThatAreYearsOffDeleteNothing() async throws {
         var options = ChaosRun.Options(seed: 1, faults: 0)
         options.faultsOf = .clocks
         options.clients = 60

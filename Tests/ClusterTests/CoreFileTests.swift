@@ -8,7 +8,7 @@ import Testing
     /// What each identity may have stored; `sharing.py` counts on it.
     private static let quota = 6_000_000
 
-    @Test func filesAreSharedThroughTheStoreOnDisk() async throws {
+    @Test(.long) func filesAreSharedThroughTheStoreOnDisk() async throws {
         try await self.withCluster([:]) { stack in
             try await self.share(through: stack, into: stack.attachmentsFolder)
         }

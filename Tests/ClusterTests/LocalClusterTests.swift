@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func nothingIsLeftWhenItIsInterrupted() async throws {
+    @Test(.long) func nothingIsLeftWhenItIsInterrupted() async throws {
         let run = try Run()
         let process = try await run.start()
         try await run.waitUntilItServes(process)

@@ -66,7 +66,7 @@ struct SociableCluster {
     }
 
     /// However often somebody comes and goes.
-    @Test func updatesAboutOnePeerKeepTheirPause() async throws {
+    @Test(.long) func updatesAboutOnePeerKeepTheirPause() async throws {
         let (alice, bob) = try await peers()
         var bobNow = bob
         var updates: [JSONFrame] = []
@@ -164,7 +164,7 @@ struct SociableCluster {
 @Suite(.serialized, .cluster { $0.environment[.router] = hurry })
 struct ForgetfulCluster {
     /// Its successor takes everybody who is there for someone who was there.
-    @Test func aRoutersDeathTellsNobodyAnything() async throws {
+    @Test(.long) func aRoutersDeathTellsNobodyAnything() async throws {
         var friends: [(Phone, Phone)] = []
         for _ in 0..<4 { friends.append(try await peers()) }
         let (alice, bob) = friends[0]

@@ -43,7 +43,7 @@ struct RedisClusterTests {
         var onTheWay: Duration { self == .nothing ? .zero : Self.frozenFor + .seconds(2) }
     }
 
-    @Test(arguments: Fault.allCases)
+    @Test(arguments: Prove.all(Fault.allCases, butInShort: [.masterKilled, .streamMoved]))
     func everyPromiseIsKeptAfter(_ fault: Fault) async throws {
         try await Cluster.calm()
         let traffic = try await Traffic(pairs: 4, seed: 7, on: Cluster.stack)

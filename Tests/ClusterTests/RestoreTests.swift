@@ -34,7 +34,7 @@ import Testing
     }
 
     /// WAL is received as it is written; what had been received when the disk died is all there. Nobody logs in again.
-    @Test func whatWasReceivedComesBack() async throws {
+    @Test(.long) func whatWasReceivedComesBack() async throws {
         try await self.withBackups { backups in
             try await Cluster.calm()
             // All of it after the base backup.

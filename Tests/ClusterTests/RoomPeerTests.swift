@@ -124,7 +124,7 @@ struct MeetingCluster {
     }
 
     /// 15 s after its connection somebody is away, and keeps its seat and its channel.
-    @Test func theChannelOutlivesACutNetwork() async throws {
+    @Test(.long) func theChannelOutlivesACutNetwork() async throws {
         let meeting = try await Meeting()
         defer { meeting.folder.remove() }
         let gateway = try #require(Cluster.stack.ports[.gateway, 2]?.http)

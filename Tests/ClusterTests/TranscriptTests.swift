@@ -229,6 +229,17 @@ extension CalmCluster {
             #expect(try await share.open().is(404, "NOT_FOUND"))
             // Its contentId is known all the same.
             #expect(try await stream.phone.ask("live_start", stream.start).errorCode == "FORBIDDEN")
+        }
+
+        /// A sweep comes once a minute.
+        @Test(.long) func theLinesOfAnExpiredTranscriptAreDeleted() async throws {
+            let stream = try await TranscribedStream.begun()
+            var typed = stream.whisperer
+            typed.say("line")
+            #expect(try await stream.told([1]) == [1])
+            try await stream.phone.ask("live_stop", stream.start).expecting("live_stopped")
+            _ = try await Cluster.database(
+                "UPDATE calls.streams SET expires_at = now() WHERE content_id = '\(stream.content)'")
             try await waitUntil("the lines are deleted", within: .seconds(90), every: .seconds(1)) {
                 try await Cluster.database(
                     "SELECT count(*) FROM calls.transcript_lines WHERE content_id = '\(stream.content)'") == "0"
@@ -280,7 +291,8 @@ extension CalmCluster {
         }
     }
 
-    @Test(arguments: Fault.allCases) func noLineThatWasToldIsLost(after fault: Fault) async throws {
+    @Test(arguments: Prove.all(Fault.allCases, butInShort: [.redisFlushed, .everythingAtOnce]))
+    func noLineThatWasToldIsLost(after fault: Fault) async throws {
         try await Cluster.calm()
         let stream = try await TranscribedStream.begun()
         var typed = stream.whisperer

@@ -200,7 +200,7 @@ import Testing
     }
 
     /// Nobody is asleep for its router as long as that has not heard so.
-    @Test func whoseGoingRedisForgotIsWoken() async throws {
+    @Test(.long) func whoseGoingRedisForgotIsWoken() async throws {
         let (alice, bob) = (
             try await Cluster.phone(gateway: 1), try await Cluster.phone(Person(platform: "ios"), gateway: 2)
         )
