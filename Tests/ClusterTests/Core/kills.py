@@ -142,10 +142,13 @@ def files_of_both():
             assert state == "waiting" and time.monotonic() < deadline, state
             time.sleep(0.05)
         assert target.read_bytes() == content, "the file is another"
+    # They go once the message says that its file is complete.
+    deadline = time.monotonic() + peers.PATIENCE
+    while any(list((files / name / "files").glob("*")) for name in ("ann-files", "bob-files")):
+        assert time.monotonic() < deadline, "sealed files were left"
+        time.sleep(0.05)
     ann.end()
     bob.end()
-    for name in ("ann-files", "bob-files"):
-        assert not list((files / name / "files").glob("*")), "sealed files were left"
 
 
 def texts(command, chat):
