@@ -94,10 +94,8 @@ test: headers
 	@echo '· building with tests (debug); the first time takes a few minutes'
 	@$(call while-installing,Tests/Times/phase install $(MAKE) -s test-tools,Tests/Times/phase build bash -euc '$(TEST_BUILD)')
 	@Tests/Times/tests unit --skip ClusterTests --skip ClusterSimulationTests
-	@echo '· playing the cluster from seeds'
-	@Tests/Times/tests simulation --filter ClusterSimulationTests
-	@echo '· testing whole clusters'
-	@Tests/Times/tests clusters --filter ClusterTests
+	@echo '· testing whole clusters, which mostly wait, and beside them simulated ones, which calculate'
+	@Tests/Times/tests clusters --filter 'ClusterTests|ClusterSimulationTests'
 	@Tests/Times/report $(if $(CI),check)
 
 # Without PyPI the tests that need Python tools say so.
