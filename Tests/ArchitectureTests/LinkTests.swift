@@ -4,7 +4,8 @@ import Testing
 /// The gateway cannot reach Postgres: its executable does not even carry the library.
 @MainActor @Suite struct LinkTests {
     /// All products of a build stand together.
-    nonisolated private static let programs = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+    nonisolated private static let programs = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
+        .deletingLastPathComponent()
     nonisolated private static let isCI = ProcessInfo.processInfo.environment["CI"] != nil
 
     nonisolated private static func isBuilt(_ name: String) -> Bool {
