@@ -185,12 +185,14 @@ import Testing
                 "ge \(Self.atOnceMax) }": "ge 3 }",
             ] : [:]
         try await Balancer.run(source, environment: environment, replacing: told) { balancer in
+            let before = try #require(await balancer.sessions())
             let neighbours = (1...3).map { SilentConnections(from: "2001:db8:1:2::\($0)", to: balancer.port) }
             defer { for one in neighbours { one.close() } }
-            // A connection is counted as its network's when its header has been read, which may be later than the next one's.
-            try await waitUntil("their network has no place left", within: .seconds(20)) {
-                !balancer.answers("/health", claiming: "2001:db8:1:2:ffff:ffff:ffff:ffff")
+            // A connection is counted as its network's when its header has been read.
+            try await waitUntil("their headers have been read", within: .seconds(20)) {
+                (await balancer.sessions() ?? 0) >= before + neighbours.count
             }
+            #expect(!balancer.answers("/health", claiming: "2001:db8:1:2:ffff:ffff:ffff:ffff"))
             #expect(balancer.answers("/health", claiming: "2001:db8:1:3::1"))
             // Of IPv4 each address.
             #expect(balancer.answers("/health", claiming: "192.0.2.1"))
@@ -287,6 +289,9 @@ private struct Balancer {
     func connections() async -> Int? {
         await self.number(of: #"haproxy_frontend_current_sessions{proxy="public"}"#)
     }
+
+    /// Connections of clients since it was started, whose headers have been read.
+    func sessions() async -> Int? { await self.number(of: #"haproxy_frontend_sessions_total{proxy="public"}"#) }
 
     /// One of its own figures.
     func number(of metric: String) async -> Int? {
