@@ -367,8 +367,8 @@ let package = Package(
     ]
 )
 
-// Who needs less than everything builds less; all builds share their results. `run`: what `make run` starts. `measure`: all programs,
-// benchmarks and chaos too. `test`: no benchmarks. `services`: deploy/Containerfile copies nothing but Shared and Services.
+// WHISPER_BUILD leaves targets out that a step does not need. `run` builds what `make run` starts, `measure` all programs but the
+// simulation, `test` everything but the load tool. `services` is for images: deploy/Containerfile copies nothing but Shared and Services.
 let isBuilt: ((Target) -> Bool)? =
     switch Context.environment["WHISPER_BUILD"] {
     case "run":
