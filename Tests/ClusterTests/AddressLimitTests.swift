@@ -244,7 +244,7 @@ private struct Balancer {
             text = text.replacing(old, with: new)
         }
         if let secrets { text = text.replacing("/run/secrets", with: secrets) }
-        // What says nothing is there for as long as a slow machine needs to count it.
+        // A silent connection stays for as long as a slow machine needs to count it.
         let patience = "timeout http-request 10s"
         try #require(text.contains(patience))
         text = text.replacing(patience, with: "timeout http-request 10m")

@@ -2,7 +2,7 @@ import LocalStack
 import TestKit
 import Testing
 
-/// Of a kind of world in the short run; `make prove` plays all that are asked for.
+/// The short run plays so many worlds of a kind; `make prove` plays all that are asked for.
 private let seedsInShort = 8
 
 /// Worlds in which every promise has to be kept.
@@ -26,11 +26,13 @@ private let soonest = [
 
 private func firstSeed(for mutation: String) -> Int { Prove.isAsked ? 0 : soonest[mutation] ?? 0 }
 
-/// - Returns: the first of so many seeds that finds the bug.
-private func find(_ mutation: String, in seeds: Int) async throws -> Int {
+/// Expects that one of so many seeds finds the bug, and that the seed keeps every promise without it.
+/// - Parameter world: of the bug.
+private func expect(_ mutation: String, in seeds: Int, _ world: String...) async throws {
     let first = firstSeed(for: mutation)
     let said = try await simulate("--mutation", mutation, "--first", "\(first)", "--seeds", "\(seeds)")
-    return try #require(said.firstMatch(of: /seed (\d+) breaks a promise/).flatMap { Int($0.1) }, "\(said)")
+    let seed = try #require(said.firstMatch(of: /seed (\d+) breaks a promise/), "\(said)").1
+    #expect(try await simulate(world + ["--seed", "\(seed)"]).contains("kept every promise"))
 }
 
 private func simulate(_ arguments: String...) async throws -> String { try await simulate(arguments) }
@@ -132,8 +134,7 @@ private func simulate(_ arguments: [String]) async throws -> String {
     @Suite(.serialized) struct Bugs {
         @Test(.timeLimit(.minutes(5)), arguments: ["movesGuestsInSilence", "bindsWithEachAnnouncement"])
         func aBugOfTwoConnectionsIsFound(mutation: String) async throws {
-            let seed = try await find(mutation, in: 500)
-            #expect(try await simulate("--rivals", "--seed", "\(seed)").contains("kept every promise"))
+            try await expect(mutation, in: 500, "--rivals")
         }
 
         @Test(
@@ -144,8 +145,7 @@ private func simulate(_ arguments: [String]) async throws -> String {
                 "keepsAcknowledgedMail", "storesNoOutcomes", "wakesNobody",
             ])
         func aBugIsFound(mutation: String) async throws {
-            let seed = try await find(mutation, in: 2_000)
-            #expect(try await simulate("--seed", "\(seed)").contains("kept every promise"))
+            try await expect(mutation, in: 2_000)
         }
 
         /// Of a Redis Cluster. One master's loss must not be the others', either.
@@ -156,9 +156,7 @@ private func simulate(_ arguments: [String]) async throws -> String {
                 "takesZeroForGone",
             ])
         func aBugAtAReplacedMasterIsFound(mutation: String) async throws {
-            let seed = try await find(mutation, in: 1_000)
-            let kind = mutation.hasPrefix("takes") ? "--lost-masters" : "--masters"
-            #expect(try await simulate(kind, "--seed", "\(seed)").contains("kept every promise"))
+            try await expect(mutation, in: 1_000, mutation.hasPrefix("takes") ? "--lost-masters" : "--masters")
         }
 
         /// Of a Postgres with a standby: a new owner of partitions does not wait for it; and neither does the answer to a repetition.
@@ -193,8 +191,7 @@ private func simulate(_ arguments: [String]) async throws -> String {
                 "comparesNoEpochs",
             ])
         func aBugOfLiveConversationsIsFound(mutation: String) async throws {
-            let seed = try await find(mutation, in: 500)
-            #expect(try await simulate("--live", "--seed", "\(seed)").contains("kept every promise"))
+            try await expect(mutation, in: 500, "--live")
         }
 
         /// Contract §15.
@@ -206,8 +203,7 @@ private func simulate(_ arguments: [String]) async throws -> String {
                 "offersFromAnySeat",
             ])
         func aBugOfRoomsIsFound(mutation: String) async throws {
-            let seed = try await find(mutation, in: 500)
-            #expect(try await simulate("--rooms", "--seed", "\(seed)").contains("kept every promise"))
+            try await expect(mutation, in: 500, "--rooms")
         }
     }
 }

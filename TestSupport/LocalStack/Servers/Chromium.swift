@@ -45,7 +45,7 @@ package actor Chromium {
         return process
     }
 
-    /// What both have used so far, in steps of 10 ms.
+    /// Processor time of both so far, in steps of 10 ms.
     package func cpu() -> Duration {
         self.processes.reduce(.zero) { $0 + $1.cpu }
     }

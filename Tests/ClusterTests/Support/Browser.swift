@@ -29,7 +29,7 @@ struct Browser {
         await session.close()
     }
 
-    /// What the whole browser has used so far.
+    /// Processor time of the whole browser so far.
     func cpu() async -> Duration { await self.shared.chromium.cpu() }
 
     // MARK: Going

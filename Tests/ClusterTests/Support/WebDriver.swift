@@ -2,7 +2,7 @@ import TestKit
 
 /// One session of a driver of browsers (W3C WebDriver).
 struct WebDriver {
-    /// Of the session, without its commands.
+    /// The session's address, without its commands.
     private let url: String
 
     /// The command was refused: no such element, a page that does not come.
@@ -40,7 +40,7 @@ struct WebDriver {
 
     func question(_ path: String) async throws -> JSON { try await Self.ask("GET", "\(self.url)/\(path)", nil) }
 
-    /// What an asynchronous function in the page returns. `script` is its body; `args` are what it gets.
+    /// The value that an asynchronous function in the page returns. `script` is its body, `args` are its arguments.
     func asyncValue(of script: String, _ args: [JSON]) async throws -> JSON {
         let call = """
             const [args, done] = [[...arguments].slice(0, -1), arguments[arguments.length - 1]];
