@@ -9,18 +9,21 @@ extension StrangerCluster {
     @Test func allMailOfStrangersTogetherIsBounded() async throws {
         let (alice, friend) = try await Cluster.friends()
         let mallory = try await Cluster.stranger(gateway: 2)
+        // In every mailbox. Each router learns it within seconds, and the two mailboxes may have two routers.
         try await Self.full("router", "mail") { () async throws in
-            // A router learns it within seconds.
-            try await waitUntil("a stranger is refused", within: .seconds(30), every: .milliseconds(200)) {
-                try await mallory.send(mallory.message(to: alice.id)).isFull
+            for recipient in [alice, friend] {
+                try await waitUntil("a stranger is refused", within: .seconds(30), every: .milliseconds(200)) {
+                    try await mallory.send(mallory.message(to: recipient.id)).isFull
+                }
             }
-            // In every mailbox. Somebody with a peer writes to whom it likes.
-            #expect(try await mallory.send(mallory.message(to: friend.id)).isFull)
+            // Somebody with a peer writes to whom it likes.
             try await friend.text(alice)
             try await friend.text(mallory)
         }
-        try await waitUntil("there is room again", within: .seconds(30), every: .milliseconds(200)) {
-            try await mallory.send(mallory.message(to: alice.id)).type == "message_accepted"
+        for recipient in [alice, friend] {
+            try await waitUntil("there is room again", within: .seconds(30), every: .milliseconds(200)) {
+                try await mallory.send(mallory.message(to: recipient.id)).type == "message_accepted"
+            }
         }
     }
 
