@@ -111,22 +111,23 @@ unit: lint
 	@Tests/Times/tests unit --filter '$(UNIT)' --skip 'DeploymentTests|PartitionWorkerTests'
 
 # Everything there is, for some hours (root): all tests, in debug and optimised, data races, all plans of chaos, all mutations of the
-# simulation, containers. Says at its end what ran.
+# simulation, containers. Goes on after a phase that fails, says at its end what ran and what failed, and fails then.
+prove: export WHISPER_PROVE = 1
 prove: test-tools
 	@rm -rf .build/times
-	@Tests/Times/phase lint $(MAKE) -s lint
-	@export WHISPER_PROVE=1; \
-	  Tests/Times/phase debug-build bash -euc '$(TEST_BUILD)'; \
-	  Tests/Times/tests debug-unit --skip ClusterTests --skip ClusterSimulationTests; \
-	  Tests/Times/phase optimised-build bash -euc '$(PROVE_BUILD) --build-tests'; \
-	  export FLAGS='$(PROVE_FLAGS)'; \
-	  Tests/Times/tests optimised-unit --skip ClusterTests --skip ClusterSimulationTests; \
-	  Tests/Times/tests simulation --filter ClusterSimulationTests; \
-	  WHISPER_FAILOVER=1 Tests/Times/tests clusters --filter ClusterTests
-	@Tests/Times/phase run $(MAKE) -s run CHECK=1
-	@for plan in random clocks rolling masters failover; do Tests/Times/phase chaos-$$plan $(MAKE) -s chaos PLAN=$$plan SEED=1 CLIENTS=60; done
-	@Tests/Times/phase sanitize $(MAKE) -s sanitize
-	@Tests/Times/phase compose $(MAKE) -s compose-test
+	@Tests/Times/phase lint $(MAKE) -s lint || true
+	@Tests/Times/phase debug-build bash -euc '$(TEST_BUILD)' || true
+	@Tests/Times/tests debug-unit --skip ClusterTests --skip ClusterSimulationTests || true
+	@Tests/Times/phase optimised-build bash -euc '$(PROVE_BUILD) --build-tests' || true
+	@export FLAGS='$(PROVE_FLAGS)'; \
+	  Tests/Times/tests optimised-unit --skip ClusterTests --skip ClusterSimulationTests || true; \
+	  Tests/Times/tests simulation --filter ClusterSimulationTests || true; \
+	  WHISPER_FAILOVER=1 Tests/Times/tests clusters --filter ClusterTests || true
+	@Tests/Times/phase run $(MAKE) -s run CHECK=1 || true
+	@for plan in random clocks rolling masters failover; do \
+	  Tests/Times/phase chaos-$$plan $(MAKE) -s chaos PLAN=$$plan SEED=1 CLIENTS=60 || true; done
+	@Tests/Times/phase sanitize $(MAKE) -s sanitize || true
+	@Tests/Times/phase compose $(MAKE) -s compose-test || true
 	@Tests/Times/report
 
 # Everything in debug, also the load tool, which `make test` leaves out.
