@@ -18,7 +18,7 @@ import Testing
     @Test(.enabled(if: has("/usr/bin/promtool"), "needs Debian's package prometheus"))
     func alertRulesPassTheirTests() async throws {
         let rules = Self.rules.appending(path: "alerts.test.yml").path
-        // It takes most of a minute. Meanwhile no thread of the tests is held.
+        // It takes some seconds. Meanwhile no thread of the tests is held.
         let result: Run = try await withCheckedThrowingContinuation { continuation in
             DispatchQueue(label: "promtool").async {
                 continuation.resume(with: Result { try Run("/usr/bin/promtool", "test", "rules", rules) })
