@@ -1,4 +1,5 @@
 import Foundation
+import LocalStack
 import TestKit
 
 /// One window of a real browser, and what a person does there.
@@ -88,12 +89,14 @@ struct Browser {
 
     // MARK: Doing
 
+    // A page that has just been loaded hides most of itself until its script runs. A person waits, too.
+
     func click(_ selector: String) async throws {
-        try await self.command("element/\(try await self.element(selector))/click", [:])
+        try await self.command("element/\(try await self.shown(selector))/click", [:])
     }
 
     func type(_ text: String, into selector: String) async throws {
-        let element = try await self.element(selector)
+        let element = try await self.shown(selector)
         try await self.command("element/\(element)/clear", [:])
         try await self.command("element/\(element)/value", ["text": text])
     }
@@ -160,6 +163,18 @@ struct Browser {
     }
 
     // MARK: -
+
+    /// Returns when the element is visible, or the list of which it is an option.
+    private func shown(_ selector: String) async throws -> String {
+        let script = """
+            const element = document.querySelector('\(selector)');
+            return Boolean((element?.closest('select') ?? element)?.checkVisibility());
+            """
+        try await waitUntil("\(selector) is visible", within: .seconds(30), every: .milliseconds(50)) {
+            try await self.value(of: script) == .bool(true)
+        }
+        return try await self.element(selector)
+    }
 
     private func element(_ selector: String) async throws -> String {
         let found = try await self.command("element", ["using": "css selector", "value": selector])
