@@ -53,6 +53,44 @@ import Testing
         }
     }
 
+    @Test func everyLinkLeadsSomewhere() throws {
+        var anchors: [String: Set<String>] = [:]
+        for page in Self.pages {
+            anchors[page] = Set(try Self.text(page).matches(of: #/(?m)^#+ (.+)$/#).map { Self.anchor(String($0.1)) })
+        }
+        for page in Self.pages {
+            let folder = page.hasPrefix("docs/") ? "docs/" : ""
+            for link in try Self.text(page).matches(of: #/\]\(([\w.\/-]*)(?:#([\w-]+))?\)/#) {
+                let path = link.1.isEmpty ? page : (folder + link.1).replacing("docs/../", with: "")
+                #expect(
+                    FileManager.default.fileExists(atPath: SourceTree.root.appending(path: path).path),
+                    "\(page) links to \(path)")
+                guard let anchor = link.2 else { continue }
+                #expect(anchors[path]?.contains(String(anchor)) == true, "\(page) links to \(path)#\(anchor)")
+            }
+        }
+    }
+
+    /// As GitHub makes it of a heading.
+    private static func anchor(_ heading: String) -> String {
+        heading.lowercased().filter { $0.isLetter || $0.isNumber || $0 == " " || $0 == "-" || $0 == "_" }
+            .replacing(" ", with: "-")
+    }
+
+    /// A metric that an operator is sent to look at must exist.
+    @Test func everyMetricOfThePagesIsExported() throws {
+        let metrics = try Self.text("Shared/Telemetry/MetricName.swift")
+        let backup = try Self.text("deploy/backup/whisper-backup")
+        for page in ["docs/operations.md", "docs/services.md", "docs/faults.md"] {
+            for metric in try Self.text(page).matches(of: #/`(whisper_[a-z]+_\w+)[`{]/#).map(\.1) {
+                let isExported =
+                    metrics.contains("\"\(metric)\"")
+                    || backup.contains("gauge \(metric.replacing("whisper_backup_", with: "")) ")
+                #expect(isExported, "\(page) names \(metric)")
+            }
+        }
+    }
+
     private static func text(_ page: String) throws -> String {
         try String(contentsOf: SourceTree.root.appending(path: page), encoding: .utf8)
     }
