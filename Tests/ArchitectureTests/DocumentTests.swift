@@ -62,6 +62,28 @@ import Testing
         #expect(names.subtracting(found).sorted() == [], "\(page) names code that is not there")
     }
 
+    /// Nobody has to look for a rule outside of the repository.
+    @Test func everyCitedSectionIsThere() throws {
+        let page = try Self.text("docs/contract.md")
+        let sections =
+            page.matches(of: #/(?m)^#+ (\d+[a-z]?(?:\.\d+)?)\.? /#).map { "contract \($0.1)" }
+            + page.matches(of: #/\*\*(\d+[a-z]?\.\d+[a-z]?)\*\*/#).map { "contract \($0.1)" }
+            + page.matches(of: #/\*\*spec ([\d.]+)\*\*/#).map { "spec \($0.1)" }
+        let cited = try Self.shell(
+            "git grep -hoiE '(contract|spec) §[0-9][0-9a-z.]*((,| and| or| to|–)? ?§[0-9][0-9a-z.]*)*'")
+        var citations: Set<String> = []
+        for line in cited.split(separator: "\n") {
+            let parts = line.lowercased().split(separator: "§")
+            let document = parts[0].split(separator: " ").last.map(String.init) ?? ""
+            for number in parts.dropFirst() {
+                let digits = number.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == ".") }
+                citations.insert("\(document) \(digits.hasSuffix(".") ? digits.dropLast() : digits)")
+            }
+        }
+        try #require(citations.count > 60)
+        #expect(citations.subtracting(sections).sorted() == [], "docs/contract.md has no such section")
+    }
+
     /// In the folder of the project.
     private static func shell(_ script: String) throws -> String {
         let shell = Process()
