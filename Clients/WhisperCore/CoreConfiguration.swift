@@ -77,11 +77,11 @@ public struct CoreConfiguration: Sendable, Equatable {
         "caFile", 1...4_096, about: "PEM file with certificates to trust beside the system's, for `wss`."
     ).optional
     private static let platform = TypedField<Platform>.choice(
-        "platform", about: "What the server is told. Everything that is not iOS is `android`, the default."
+        "platform", about: "The platform as the server learns it. Everything but iOS is `android`, the default."
     ).optional
 
     private static let keyKind = TypedField<KeyKind>.choice(
-        "keyKind", about: "What the key is: 32 random bytes (`raw`, the default), or a passphrase of 1 to 1,024 bytes."
+        "keyKind", about: "The kind of key: 32 random bytes (`raw`, the default), or a passphrase of 1 to 1,024 bytes."
     ).optional
 
     private static let radio = TypedField.text(

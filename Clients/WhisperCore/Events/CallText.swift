@@ -42,7 +42,7 @@ extension EventDefinition {
             "A contact calls: it is signed by the pinned keys. Take the call by `call_answer`, or decline it by `call_end`. Calls of strangers do not ring.",
         isKept: false,
         [
-            Self.callID, Field("chat", .whisperID, about: "Who calls."),
+            Self.callID, Field("chat", .whisperID, about: "The caller."),
             Field("isVideo", .bool, about: "The server's word: nobody signed it."), Self.sdp,
         ],
         sample: #"{"type":"callIncoming",\#(Self.callSample),"chat":"WSP-AAAA-AAAA-AAAA","isVideo":false,"sdp":"v=0"}"#)

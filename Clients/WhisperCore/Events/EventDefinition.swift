@@ -39,7 +39,7 @@ package struct EventDefinition: Sendable {
         Field(
             "seq", .integer(1...Int64.max), .optional,
             about: "Its number, if it is kept. Acknowledge it by `events_ack`."),
-        Field("account", .whisperID, .optional, about: "Whose event it is, once the server has given the id."),
+        Field("account", .whisperID, .optional, about: "The identity of the event, once the server has given the id."),
         Field("event", .object(ObjectSchema([Field("type", .text(1...64))])), about: "By its `type`."),
     ])
 
@@ -47,17 +47,17 @@ package struct EventDefinition: Sendable {
         "connection", about: "How the connection fares.", isKept: false,
         [
             Field("state", .choice(["connecting", "online", "away", "stopped"])),
-            Field("why", .text(0...1_000), .optional, about: "Of `away`, for people."),
-            Field("retryInMs", .integer(0...Int64.max), .optional, about: "Of `away`: when the next attempt is due."),
+            Field("why", .text(0...1_000), .optional, about: "With `away`, for people."),
+            Field("retryInMs", .integer(0...Int64.max), .optional, about: "With `away`: when the next attempt is due."),
             Field(
                 "reason",
                 .choice([
                     "closed", "replaced", "banned", "loginRefused", "foreignChallenge", "foreignIdentity",
                     "storeFailed",
-                ]), .optional, about: "Of `stopped`. `replaced`: the identity was opened on another device."),
+                ]), .optional, about: "With `stopped`. `replaced`: the identity was opened on another device."),
             Field(
                 "bannedUntil", .timestamp, .optional,
-                about: "Of `banned`, if the ban has an end. What waits to be sent is kept apart: see `outbox_status`."),
+                about: "With `banned`, if the ban has an end. Waiting messages are kept apart: see `outbox_status`."),
         ], sample: #"{"type":"connection","state":"away","why":"no answer","retryInMs":300}"#)
 
     static let caughtUp = EventDefinition(
@@ -96,17 +96,17 @@ package struct EventDefinition: Sendable {
     )
 
     static let backup = EventDefinition(
-        "backup", about: "How the backup of the contacts fares. What goes wrong is told once.", isKept: true,
+        "backup", about: "How the backup of the contacts fares. Each fault is told once.", isKept: true,
         [
             Field(
                 "state", .choice(["written", "restored", "unreadable", "tooLarge", "refused"]),
                 about: "`unreadable`: our words do not open it. It is never written over."),
-            Field("added", .integer(0...Int64.max), .optional, about: "Of `restored`: contacts that came back."),
+            Field("added", .integer(0...Int64.max), .optional, about: "With `restored`: contacts that came back."),
             Field(
                 "missing", .integer(0...Int64.max), .optional,
-                about: "Of `restored`: contacts whose keys could not be had yet."),
-            Field("bytes", .integer(0...Int64.max), .optional, about: "Of `tooLarge`."),
-            Field("status", .integer(0...999), .optional, about: "Of `refused`: the HTTP status."),
+                about: "With `restored`: contacts whose keys could not be had yet."),
+            Field("bytes", .integer(0...Int64.max), .optional, about: "With `tooLarge`."),
+            Field("status", .integer(0...999), .optional, about: "With `refused`: the HTTP status."),
         ], sample: #"{"type":"backup","state":"restored","added":3,"missing":0}"#)
 
     static let alarm = EventDefinition(
@@ -124,7 +124,7 @@ package struct EventDefinition: Sendable {
         ], sample: #"{"type":"alarm","kind":"unverified","whisperId":"WSP-AAAA-AAAA-AAAA","count":1}"#)
 
     static let answer = EventDefinition(
-        "answer", about: "What became of a verb that asks the server.", isKept: false,
+        "answer", about: "The server's answer to a verb that asked it.", isKept: false,
         [
             Field("request", .integer(1...Int64.max), about: "As the verb's own answer had it."),
             Field("verb", .text(1...64)),

@@ -20,9 +20,9 @@ extension Shapes {
         Field(
             "state", .choice(["offered", "waiting", "complete", "failed"]),
             about:
-                "Of theirs: `offered` until `attachment_get`, `complete` once it was written. Of ours: `waiting` until it is uploaded."
+                "A received file: `offered` until `attachment_get`, `complete` once it was written. Our own: `waiting` until it is uploaded."
         ),
-        Field("reason", .choice(FileFailure.allCases.map(\.rawValue)), .optional, about: "Of `failed`."),
+        Field("reason", .choice(FileFailure.allCases.map(\.rawValue)), .optional, about: "With `failed`."),
     ])
 
     static func write(_ attachment: Attachment, _ json: inout JSONWriter) {
@@ -69,7 +69,7 @@ extension EventDefinition {
         [
             Field("messageId", .uuid),
             Field("chat", .text(1...64), about: "A Whisper ID, or the id of a group in lower case."),
-            Field("from", .whisperID, .optional, about: "Of a download: who wrote the message."),
+            Field("from", .whisperID, .optional, about: "In a download: the author of the message."),
             Field("bytes", .integer(0...Int64.max), about: "Sealed bytes that are done."),
             Field("total", .integer(1...Int64.max), about: "Sealed bytes in all: some more than the file has."),
         ],

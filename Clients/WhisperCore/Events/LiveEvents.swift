@@ -34,7 +34,7 @@ extension EventDefinition {
             ],
             sample: Self.sampleListener),
         Self.live(
-            "liveListener", about: "What has become of a listener.",
+            "liveListener", about: "A listener came, left, or was decided about.",
             [
                 Shapes.listener, Shapes.listenerName,
                 Field("status", .choice(LiveListenerChanged.Status.allCases.map(\.rawValue))),

@@ -14,7 +14,8 @@ extension Shapes {
         Field("title", .text(1...64), about: "As listeners see it."),
         Field("whisperer", .text(1...64), about: "As listeners see us called."),
         Field(
-            "admission", .choice(Admission.allCases.map(\.rawValue)), about: "Who is let in without being asked about."),
+            "admission", .choice(Admission.allCases.map(\.rawValue)),
+            about: "Listeners who are let in without a question."),
         Field("passcode", .text(1...64), .optional),
         Field(
             "transcriptDays", .integer(LiveLimits.transcriptDays), about: "For so long the server keeps lines. 0: not."),

@@ -23,7 +23,7 @@ extension EventDefinition {
     static let log = EventDefinition(
         "log",
         about:
-            "What the core says of itself to a developer, if the configuration's `logLevel` asks for it. It has no key, token, address, or id or text of a message. At most \(CoreLimits.logsWaitingMax) wait for the reader; beyond it the newest are left out.",
+            "A log line of the core for developers, if the configuration's `logLevel` asks for it. It has no key, token, address, or id or text of a message. At most \(CoreLimits.logsWaitingMax) wait for the reader; beyond it the newest are left out.",
         isKept: false,
         [
             Field("level", .choice(CoreConfiguration.LogLevel.allCases.map(\.rawValue))),

@@ -42,9 +42,9 @@ extension EventDefinition {
         isKept: false,
         [
             Field("change", .choice(["radio", "found", "lost", "connected", "known", "disconnected"])),
-            Field("radio", .choice(RadioState.allCases.map(\.rawValue)), .optional, about: "Of `radio`."),
-            Field("phone", .object(Shapes.nearbyPhone), .optional, about: "Of all others."),
-            Field("reason", .choice(NearbyEnd.allCases.map(\.rawValue)), .optional, about: "Of `disconnected`."),
+            Field("radio", .choice(RadioState.allCases.map(\.rawValue)), .optional, about: "With `radio`."),
+            Field("phone", .object(Shapes.nearbyPhone), .optional, about: "With all others."),
+            Field("reason", .choice(NearbyEnd.allCases.map(\.rawValue)), .optional, about: "With `disconnected`."),
         ],
         sample: #"{"type":"nearbyChanged","change":"known","phone":\#(Shapes.sampleNearbyPhone)}"#)
 
@@ -59,7 +59,7 @@ extension EventDefinition {
         ], sample: #"{"type":"nearbyText","peer":"p7","title":"Blue","text":"hi"}"#)
 
     static let nearbySent = EventDefinition(
-        "nearbySent", about: "What became of a text of `nearby_send`.", isKept: false,
+        "nearbySent", about: "How far a text of `nearby_send` has come.", isKept: false,
         [
             Field("number", .integer(1...Int64.max), about: "As the verb's answer had it."),
             Field("arrived", .bool, about: "Whether the other phone has it, as far as its radio has said."),
@@ -68,7 +68,7 @@ extension EventDefinition {
 
 extension Shapes {
     static let nearbyPeer = Field(
-        "peer", .text(1...64), about: "The radio's name for the phone. Of use until the radio is off.")
+        "peer", .text(1...64), about: "The radio's name for the phone. It is of use until the radio is off.")
     static let nearbyTitle = Field(
         "title", .text(0...NearbyLimits.foundTitleBytesMax), .optional,
         about: "As it calls itself. Anybody may use any title.")
@@ -80,7 +80,7 @@ extension Shapes {
         Field("strength", .integer(Self.strengths), .optional, about: "dBm, when it was found."),
         Field("isConnected", .bool),
         Field("isOurs", .bool, about: "Whether it is one of us. Before a connection nobody knows."),
-        Field("whisperId", .whisperID, .optional, about: "Who it is, once they have proven it."),
+        Field("whisperId", .whisperID, .optional, about: "The identity, once it is proven."),
     ])
 
     static let sampleNearbyPhone =

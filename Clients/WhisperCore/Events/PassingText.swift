@@ -37,7 +37,7 @@ extension EventDefinition {
     static let typing = EventDefinition(
         "typing",
         about:
-            "A contact types, or has stopped. Who says nothing more for \(ClientLimits.typingShownFor.components.seconds) s has stopped.",
+            "A contact types, or has stopped. A contact who is silent for \(ClientLimits.typingShownFor.components.seconds) s has stopped.",
         isKept: false, [Field("chat", .whisperID), Field("isTyping", .bool)],
         sample: #"{"type":"typing","chat":"WSP-AAAA-AAAA-AAAA","isTyping":true}"#)
 
@@ -81,7 +81,7 @@ extension Shapes {
     static let chatState = [
         Field("chat", .text(1...64), about: "A Whisper ID, or the id of a group in lower case."),
         Field("unread", .integer(0...Int64.max)),
-        Field("draft", .text(1...ClientLimits.textBytesMax), .optional, about: "What was typed and not sent."),
+        Field("draft", .text(1...ClientLimits.textBytesMax), .optional, about: "Typed text that is not sent."),
         Field("isPinned", .bool), Field("isMuted", .bool),
     ]
 
@@ -95,7 +95,7 @@ extension Shapes {
 
     static let presenceFields = [
         Field("whisperId", .whisperID), Field("status", .choice(["online", "offline"])),
-        Field("lastSeen", .timestamp, .optional, about: "Of `offline`."),
+        Field("lastSeen", .timestamp, .optional, about: "With `offline`."),
     ]
 
     static func write(_ presence: (id: WhisperID, state: PresenceState), _ json: inout JSONWriter) {

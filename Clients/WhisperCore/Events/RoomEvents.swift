@@ -13,7 +13,7 @@ extension EventDefinition {
         sample: #"{"type":"roomChanged","room":"# + Shapes.sampleRoom + "}")
 
     static let roomEvent = EventDefinition(
-        "roomEvent", about: "What has happened in a room. `roomChanged` has the room after it.", isKept: false,
+        "roomEvent", about: "Something has happened in a room. `roomChanged` has the room after it.", isKept: false,
         [
             Self.roomID, Field("event", .choice(RoomEvent.Event.allCases.map(\.rawValue))),
             Field("participant", .principalID, .optional, about: "Whom it concerns."),
@@ -33,9 +33,11 @@ extension EventDefinition {
                     "`offer`: make a connection with the channel `chat` and an offer. `accept`: take the other one's offer and answer it. `answer`: take its answer. `candidate`: add its address. `drop`: close the connection."
             ),
             Field(
-                "sdp", .text(0...RoomLimits.signalCiphertext.upperBound), .optional, about: "Of `accept` and `answer`."),
+                "sdp", .text(0...RoomLimits.signalCiphertext.upperBound), .optional,
+                about: "With `accept` and `answer`."),
             Field(
-                "isFresh", .bool, .optional, about: "Of `accept`: a new connection. Else it is about the one there is."),
+                "isFresh", .bool, .optional,
+                about: "With `accept`: a new connection. Else it is about the one there is."),
         ] + Shapes.candidate,
         sample:
             #"{"type":"roomSignal",\#(Shapes.sampleRoomID),"from":"WSP-AAAA-AAAA-AAAA","link":1,"kind":"accept","sdp":"v=0","isFresh":true}"#

@@ -5,11 +5,11 @@ import WhisperClient
 extension Shapes {
     private static let participant = ObjectSchema([
         Field("participant", .principalID, about: "A Whisper ID, or the id of a guest."),
-        Field("seat", .integer(RoomLimits.seats), about: "Of each pair the one with the lower seat offers."),
+        Field("seat", .integer(RoomLimits.seats), about: "In each pair the lower seat offers."),
         Field("via", .choice(RoomParticipant.Way.allCases.map(\.rawValue)), about: "How this one came in."),
         Field("isConnected", .bool, about: "Whether this one is connected to the server."),
         Field(
-            "isLinked", .bool, .optional, about: "Whether content can be exchanged now. Of others in an entered room."),
+            "isLinked", .bool, .optional, about: "Whether content can be exchanged now. For others in an entered room."),
         Field("joinedAt", .timestamp),
         Field("signPublicKey", .base64(32...32)), Field("encPublicKey", .base64(32...32)),
         Field(
@@ -26,8 +26,8 @@ extension Shapes {
 
     static let room = ObjectSchema([
         Field("roomId", .lowerCaseUUID),
-        Field("own", .principalID, .optional, about: "Which of the participants we are. Of an entered room."),
-        Field("host", .principalID, about: "Who may change the room."),
+        Field("own", .principalID, .optional, about: "Which of the participants we are. In an entered room."),
+        Field("host", .principalID, about: "The participant who may change the room."),
         Field("participantsMax", .integer(RoomLimits.participants)),
         Field("isLocked", .bool, about: "Whether nobody new may join."),
         Field("revision", .integer(1...Int64.max), about: "Grows with each change. The newest counts."),
@@ -91,9 +91,9 @@ extension Shapes {
 
     /// The fields of an address, as WebRTC stacks have them (`RTCIceCandidateInit`).
     static let candidate = [
-        Field("candidate", .text(0...4_096), .optional, about: "Of the kind `candidate`: an address."),
-        Field("sdpMLineIndex", .integer(0...65_535), .optional, about: "Of the kind `candidate`."),
-        Field("sdpMid", .text(0...256), .optional, about: "Of the kind `candidate`."),
+        Field("candidate", .text(0...4_096), .optional, about: "In the kind `candidate`: an address."),
+        Field("sdpMLineIndex", .integer(0...65_535), .optional, about: "In the kind `candidate`."),
+        Field("sdpMid", .text(0...256), .optional, about: "In the kind `candidate`."),
     ]
 
     static let sampleRoomID = #""roomId":"0b6d8f0e-3c1a-4f5e-9a77-2d1c0b9a8f7e""#

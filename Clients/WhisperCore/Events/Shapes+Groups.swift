@@ -7,7 +7,7 @@ extension Shapes {
     static let group = ObjectSchema([
         Field("groupId", .groupID, about: "In lower case. Chats of groups have it as their name."),
         Field("title", .text(0...Limits.groupTitleCharacters.upperBound), about: "Empty until the server has told it."),
-        Field("isMember", .bool, about: "Whether we are in it. Who has left keeps its messages."),
+        Field("isMember", .bool, about: "Whether we are in it. A member who has left keeps the messages."),
         Field("members", .integer(0...Int64(Limits.groupMembersMax)), about: "How many; `group_members` names them."),
         Field("revision", .integer(0...Int64.max), about: "Grows with every change."),
         Field(
@@ -38,7 +38,7 @@ extension Shapes {
 
     static let member = ObjectSchema([
         Field("whisperId", .whisperID),
-        Field("name", .text(0...10_000), .optional, about: "Of a contact: as this person is called here."),
+        Field("name", .text(0...10_000), .optional, about: "For a contact: the name here."),
         Field("role", Self.groupRole), Field("joinedAt", .timestamp),
         Field(
             "hasKeys", .bool,
@@ -66,7 +66,7 @@ extension EventDefinition {
         isKept: true,
         [
             Field("group", .object(Shapes.group), about: "As it stands now."),
-            Field("actor", .whisperID, .optional, about: "Who did it. Without: the server's list said so."),
+            Field("actor", .whisperID, .optional, about: "The actor. Without: the server's list said so."),
             Field("added", .array(of: .whisperID, count: 0...Limits.groupMembersMax)),
             Field("removed", .array(of: .whisperID, count: 0...Limits.groupMembersMax)),
         ],

@@ -7,7 +7,9 @@ package enum Shapes {
 
     static let message = ObjectSchema([
         Field("messageId", .uuid),
-        Field("chat", .whisperID, about: "Who wrote it, or to whom it goes. Of ours to a group it is ourselves."),
+        Field(
+            "chat", .whisperID,
+            about: "The author of a received message, the recipient of our own. In our own to a group: ourselves."),
         Field(
             "groupId", .text(1...64), .optional, about: "The group it was written to. Then that is its chat."),
         Field("direction", .choice(["in", "out"])),
@@ -16,29 +18,30 @@ package enum Shapes {
             "kind", .text(1...64),
             about:
                 "`text`, `deleted`, `unreadable`, or another word, which is the server's: nobody signed it."),
-        Field("text", .text(0...CoreLimits.textBytesMax), .optional, about: "Of the kind `text`."),
+        Field("text", .text(0...CoreLimits.textBytesMax), .optional, about: "In the kind `text`."),
         Field(
-            "body", .base64(0...Limits.frameBytesMax), .optional, about: "What another kind holds, as it was sealed."),
+            "body", .base64(0...Limits.frameBytesMax), .optional,
+            about: "The content of another kind, as it was sealed."),
         Field("attachment", .object(Self.attachment), .optional, about: "Its file. Then the text may be empty."),
         Field("isEdited", .bool, .optional, about: "Whether its author has changed the text."),
         Field("replyTo", .uuid, .optional, about: "The message that it answers. It may not be here."),
-        Field("replyFrom", .whisperID, .optional, about: "Who wrote that."),
+        Field("replyFrom", .whisperID, .optional, about: "The author of that message."),
         Field(
             "reactions",
             .array(
                 of: .object(
                     ObjectSchema([
                         Field("from", .whisperID), Field("reaction", .text(1...ClientLimits.reactionBytesMax)),
-                    ])), count: 1...ClientLimits.reactionsMax), .optional, about: "One of each person."),
+                    ])), count: 1...ClientLimits.reactionsMax), .optional, about: "Each person has one at most."),
         Field(
             "state", .choice(["queued", "sending", "sent", "delivered", "read", "expired", "failed"]), .optional,
-            about: "Of ours."),
+            about: "For our own."),
         Field(
             "reason", .choice(FailureReason.allCases.map(\.rawValue)), .optional, about: "Why it has failed."),
         Field(
             "failedMembers", .integer(1...Int64(Limits.groupMembersMax)), .optional,
-            about: "Of ours to a group: members for whom it has failed. `message_info` names them."),
-        Field("isRead", .bool, .optional, about: "Of theirs: whether it was marked as read here."),
+            about: "For our own to a group: members for whom it has failed. `message_info` names them."),
+        Field("isRead", .bool, .optional, about: "For received ones: whether it was marked as read here."),
     ])
 
     /// The same with its place in the chat.
@@ -144,10 +147,10 @@ package enum Shapes {
         Field("field", .text(1...256), .optional, about: "The parameter that is wrong."),
         Field(
             "similar", .array(of: .text(1...64), count: 1...3), .optional,
-            about: "Of `unknownVerb`: verbs with similar names."),
-        Field("pid", .integer(1...Int64.max), .optional, about: "Of `locked`: the process that has the folder open."),
+            about: "With `unknownVerb`: verbs with similar names."),
+        Field("pid", .integer(1...Int64.max), .optional, about: "With `locked`: the process that has the folder open."),
         Field(
             "steps", .integer(1...1_000), .optional,
-            about: "Of `needsUpgrade`: migrations that wait. Of `needsDowngrade`: those to undo."),
+            about: "With `needsUpgrade`: migrations that wait. With `needsDowngrade`: migrations to undo."),
     ])
 }

@@ -3,7 +3,8 @@ import WhisperClient
 
 extension Verb {
     private static let messageID = TypedField.uuid("messageId")
-    private static let from = TypedField.whisperID("from", about: "Who wrote it. Without: one of ours.").optional
+    private static let from = TypedField.whisperID("from", about: "The author of the message. Without: our own.")
+        .optional
 
     static let attachmentCancel = Verb(
         "attachment_cancel", of: "files",

@@ -3,7 +3,7 @@ import WhisperClient
 
 extension Verb {
     private static let messageID = TypedField.uuid("messageId")
-    private static let from = TypedField.whisperID("from", about: "Who wrote it.")
+    private static let from = TypedField.whisperID("from", about: "The author of the message.")
     private static let target = TypedField.text(
         "to", 1...ClientLimits.pathBytesMax,
         about:

@@ -4,7 +4,8 @@ import WhisperClient
 extension Verb {
     private static let to = ChatField("chat", about: "A contact or a group.")
     private static let path = TypedField.text(
-        "path", 1...ClientLimits.pathBytesMax, about: "Of the file. It is not needed any more when this answers.")
+        "path", 1...ClientLimits.pathBytesMax,
+        about: "Path of the file, which is not needed any more when this answers.")
     private static let name = TypedField.text(
         "name", 1...ClientLimits.fileNameBytesMax, about: "As the reader is to see it. Default: that of the path."
     ).optional
@@ -13,7 +14,8 @@ extension Verb {
         about: "Default `application/octet-stream`. The server sees it, and has bounds for images, audio and the rest."
     ).optional
     private static let text = TypedField.text(
-        "text", 1...ClientLimits.textBytesMax, about: "What to say to it. At most \(ClientLimits.textBytesMax) bytes."
+        "text", 1...ClientLimits.textBytesMax,
+        about: "Text beside the file. At most \(ClientLimits.textBytesMax) bytes."
     ).optional
     private static let thumbnail = TypedField.text(
         "thumbnail", 1...CoreLimits.thumbnailCharactersMax,
@@ -26,7 +28,7 @@ extension Verb {
     private static let replyTo = TypedField.uuid("replyTo", about: "The message of the chat that this one answers.")
         .optional
     private static let replyFrom = TypedField.whisperID(
-        "replyFrom", about: "Who wrote that. Default: whoever of both has this id."
+        "replyFrom", about: "The author of that message. Default: the one of both who has this id."
     ).optional
 
     static let attachmentSend = Verb(

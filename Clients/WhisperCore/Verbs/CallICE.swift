@@ -9,7 +9,7 @@ extension Verb {
     static let callICE = Verb(
         "call_ice", of: "calls",
         about:
-            "Tells the other side a network path. Of a call \(ClientLimits.callCandidatesMax) are told, and as many shown.",
+            "Tells the other side a network path. A call sends \(ClientLimits.callCandidatesMax) at most, and shows as many.",
         [Self.callID.field, Self.candidate.field], type: "callPathTold",
         errors: [
             .noIdentity, .offline, .notFound, .tooMany, .unknownContact, .bannedContact, .blockedContact, .store,

@@ -10,7 +10,7 @@ extension Verb {
     static let callStart = Verb(
         "call_start", of: "calls",
         about:
-            "Calls a contact. What comes of it are events: `callRinging`, `callAnswered`, `callEnded`. The media are the host's.",
+            "Calls a contact. Events follow: `callRinging`, `callAnswered`, `callEnded`. The media are the host's.",
         [Self.chat.field, Self.isVideo.field, Self.sdp.field], type: "callStarted", [Field("callId", .uuid)],
         errors: [
             .noIdentity, .offline, .toSelf, .unknownContact, .bannedContact, .blockedContact, .busy, .store,

@@ -10,7 +10,7 @@ extension Verb {
     static let chatClear = Verb(
         "chat_clear", of: "chats",
         about:
-            "Forgets messages of a chat on this device alone, with their events. What waits to be sent stays.",
+            "Forgets messages of a chat on this device alone, with their events. Messages that wait to be sent stay.",
         [Self.chat.field, Self.upTo.field], type: "cleared", [Field("count", .integer(0...Int64.max))],
         errors: [.noIdentity, .store],
         samples: (#"{"chat":"WSP-AAAA-AAAA-AAAA","upTo":7}"#, #"{"type":"cleared","count":5}"#),

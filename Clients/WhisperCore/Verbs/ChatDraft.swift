@@ -2,9 +2,9 @@ import Contract
 import WhisperClient
 
 extension Verb {
-    private static let chat = ChatField("chat", about: "Of a contact or a group.")
+    private static let chat = ChatField("chat", about: "Id of a contact or a group.")
     private static let text = TypedField.text(
-        "text", 0...ClientLimits.textBytesMax, about: "What was typed and not sent. Empty: nothing.")
+        "text", 0...ClientLimits.textBytesMax, about: "Typed text that is not sent. Empty: nothing.")
 
     static let chatDraft = Verb(
         "chat_draft", of: "chats", about: "Keeps what was typed and not sent. `chat_list` gives it back.",

@@ -23,7 +23,7 @@ extension Verb {
                             Field("unread", .integer(0...Int64.max)),
                             Field(
                                 "draft", .text(1...ClientLimits.textBytesMax), .optional,
-                                about: "What was typed and not sent."),
+                                about: "Typed text that is not sent."),
                             Field("latest", .object(Shapes.numberedMessage)),
                         ])), count: 0...CoreLimits.listMax)),
             Field("cursor", .integer(1...Int64.max), .optional, about: "For the next page, if there may be one."),

@@ -2,7 +2,7 @@ import Contract
 import WhisperClient
 
 extension Verb {
-    private static let chat = ChatField("chat", about: "Of a contact or a group.")
+    private static let chat = ChatField("chat", about: "Id of a contact or a group.")
     private static let pinned = TypedField.bool("pinned").optional
     private static let muted = TypedField.bool("muted", about: "Its host rings for nothing in it.").optional
 

@@ -3,7 +3,7 @@ import WhisperClient
 
 extension Verb {
     private static let text = TypedField.text(
-        "text", 1...CoreLimits.textBytesMax, about: "What a person has written.")
+        "text", 1...CoreLimits.textBytesMax, about: "The line that a person has written.")
     private static let chat = ChatField("chat", about: "The chat in which it was written.").optional
 
     static let commandParse = Verb(
@@ -22,7 +22,7 @@ extension Verb {
                         Field("replyTo", .uuid, .optional), Field("reaction", .text(0...64), .optional),
                         Field("text", .text(1...CoreLimits.textBytesMax), .optional),
                         Field("path", .text(1...CoreLimits.textBytesMax), .optional),
-                    ])), about: "Of the verb, which checks them."),
+                    ])), about: "Parameters of the verb, which checks them."),
         ], errors: [.noIdentity, .unknownVerb, .unknownContact, .store],
         samples: (
             #"{"text":"/msg bob hi"}"#,

@@ -10,7 +10,7 @@ extension Verb {
     static let contactAdd = Verb(
         "contact_add", of: "contacts",
         about:
-            "Asks for somebody's keys, checks that they belong to the id, and pins them. Of somebody who is connected nearby it pins what they have proven, and asks nobody. A known contact gets the new name.",
+            "Asks for somebody's keys, checks that they belong to the id, and pins them. For a person who is connected nearby it pins the proven keys, and asks nobody. A known contact gets the new name.",
         [Self.whisperID.field, Self.name.field], type: "contact", [Field("contact", .object(Shapes.contact))],
         errors: [
             .noIdentity, .toSelf, .notFound, .offline, .unreachable, .server, .foreignKeys, .changedKeys, .nameTaken,

@@ -7,7 +7,7 @@ extension Verb {
     static let contactRemove = Verb(
         "contact_remove", of: "contacts",
         about:
-            "Removes a contact here and from the backup. What waits for them is given up, and messages stay. Whoever writes again is a stranger.",
+            "Removes a contact here and from the backup. Messages that wait for them are given up; others stay. If they write again, they are strangers.",
         [Self.whisperID.field], type: "removed",
         errors: [.noIdentity, .unknownContact, .store],
         samples: (

@@ -7,7 +7,7 @@ extension Verb {
     static let contactUnblock = Verb(
         "contact_unblock", of: "contacts",
         about:
-            "Takes mail of a contact again. What was dropped does not come back.",
+            "Takes mail of a contact again. Dropped mail does not come back.",
         [Self.whisperID.field], type: "contact", [Field("contact", .object(Shapes.contact))],
         errors: [.noIdentity, .unknownContact, .store],
         samples: (

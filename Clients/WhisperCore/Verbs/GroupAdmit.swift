@@ -4,7 +4,7 @@ import WhisperClient
 extension Verb {
     private static let groupID = TypedField.groupID("groupId")
     private static let members = TypedField.whisperIDs(
-        "members", count: 1...Limits.groupMembersMax, about: "Those of `newcomers` whom the person has seen.")
+        "members", count: 1...Limits.groupMembersMax, about: "The members among `newcomers` whom the person has seen.")
     private static let isAgreed = TypedField.bool(
         "isAgreed", about: "The person was asked, and agreed. With `needsConsent` it takes that."
     ).optional

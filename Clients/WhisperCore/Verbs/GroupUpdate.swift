@@ -8,9 +8,9 @@ extension Verb {
     private static let add = TypedField.whisperIDs("add", count: Self.people, .optional)
     private static let remove = TypedField.whisperIDs("remove", count: Self.people, .optional)
     private static let admins = TypedField.whisperIDs(
-        "admins", count: Self.people, .optional, about: "Who is to be an admin.")
+        "admins", count: Self.people, .optional, about: "New admins.")
     private static let members = TypedField.whisperIDs(
-        "members", count: Self.people, .optional, about: "Who is to be an ordinary member again.")
+        "members", count: Self.people, .optional, about: "Admins who become ordinary members again.")
 
     static let groupUpdate = Verb(
         "group_update", of: "groups",

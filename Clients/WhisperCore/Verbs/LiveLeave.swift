@@ -3,7 +3,7 @@ import WhisperClient
 
 extension Verb {
     static let liveLeave = Verb(
-        "live_leave", of: "live", about: "Stops listening. Whoever is let in may come back without knocking.",
+        "live_leave", of: "live", about: "Stops listening. An admitted listener may come back without knocking.",
         [LiveParameters.conversation.field], type: "liveLeft", LiveParameters.done, errors: LiveParameters.errors,
         samples: (LiveParameters.named, LiveParameters.sampleDone("liveLeft")),
         .server { opened, parameters, json in

@@ -13,7 +13,7 @@ extension Verb {
     static let liveListen = Verb(
         "live_listen", of: "live",
         about:
-            "Looks whose conversation it is, knocks or comes back, and listens until `live_leave` or `disconnect`. What comes of it are events. Ask the user first: the whisperer gets the name.",
+            "Looks whose conversation it is, knocks or comes back, and listens until `live_leave` or `disconnect`. Events follow. Ask the user first: the whisperer gets the name.",
         [Self.link.field, Self.conversation.field, Self.name.field, LiveParameters.passcode.field, Self.note.field],
         type: "listening", LiveParameters.done,
         errors: [.noIdentity, .offline, .unreachable, .server, .notFound, .foreignKeys, .store],

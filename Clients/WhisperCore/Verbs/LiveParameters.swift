@@ -9,13 +9,13 @@ enum LiveParameters {
     static let whisperer = Self.name("whisperer", about: "As listeners see us called.").optional
     static let admission = TypedField<Admission>.choice(
         "admission",
-        about: "Who is let in without being asked about: nobody, who knows the passcode, or who has the link."
+        about: "Listeners who are let in without a question: nobody, those with the passcode, or those with the link."
     ).optional
-    static let passcode = Self.name("passcode", about: "Of the admission `passcode`.").optional
+    static let passcode = Self.name("passcode", about: "With the admission `passcode`.").optional
     static let transcriptDays = TypedField.integer(
         "transcriptDays", LiveLimits.transcriptDays, about: "For so long the server keeps lines. 0: not at all."
     ).optional
-    static let content = TypedField.uuid("contentId", about: "Of a stream, as `live_transcripts` shows it.")
+    static let content = TypedField.uuid("contentId", about: "Id of a stream, as `live_transcripts` shows it.")
     static let text = TypedField.text("text", 0...CoreLimits.textBytesMax)
 
     static let settings = [

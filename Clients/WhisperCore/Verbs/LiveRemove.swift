@@ -3,7 +3,8 @@ import WhisperClient
 
 extension Verb {
     private static let isBlocked = TypedField.bool(
-        "isBlocked", about: "Whether they may not ask again. Whoever only asks can be blocked too. Default: false."
+        "isBlocked",
+        about: "Whether they may not ask again. A listener who only asks can be blocked too. Default: false."
     ).optional
 
     static let liveRemove = Verb(

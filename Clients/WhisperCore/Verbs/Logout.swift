@@ -5,7 +5,7 @@ extension Verb {
     static let logout = Verb(
         "logout", of: "session",
         about:
-            "Ends the session at the server, with the device's push tokens, and then the connection. What is here stays. `connect` logs in anew.",
+            "Ends the session at the server, with the device's push tokens, and then the connection. Everything here stays. `connect` logs in anew.",
         type: "loggedOut", errors: [.noIdentity, .offline, .unreachable, .tooMany, .server, .store],
         samples: ("{}", #"{"type":"loggedOut"}"#),
         .server { opened, _, _ in try await opened.client.logOut() })

@@ -6,7 +6,7 @@ extension Verb {
 
     static let messageCancel = Verb(
         "message_cancel", of: "messages",
-        about: "Gives up what still waits in a chat. What is under way goes on.",
+        about: "Gives up what still waits in a chat. A message that is under way goes on.",
         [Self.chat.field], type: "cancelled", [Field("count", .integer(0...Int64.max))],
         errors: [.noIdentity, .store],
         samples: (#"{"chat":"WSP-AAAA-AAAA-AAAA"}"#, #"{"type":"cancelled","count":1}"#),

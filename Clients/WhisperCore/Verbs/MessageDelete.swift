@@ -2,12 +2,12 @@ import Contract
 import WhisperClient
 
 extension Verb {
-    private static let messageID = TypedField.uuid("messageId", about: "Of a message of ours.")
+    private static let messageID = TypedField.uuid("messageId", about: "Id of a message of ours.")
 
     static let messageDelete = Verb(
         "message_delete", of: "messages",
         about:
-            "Deletes a message of ours, here at once and for its reader when the server is there. What was not sent yet is not sent any more.",
+            "Deletes a message of ours, here at once and for its reader when the server is there. A message that was not sent yet is not sent any more.",
         [Self.messageID.field], type: "message", [Field("message", .object(Shapes.message))],
         errors: [
             .noIdentity, .notFound, .unknownContact, .bannedContact, .blockedContact, .notMember, .tooMany, .store,

@@ -2,7 +2,7 @@ import Contract
 import WhisperClient
 
 extension Verb {
-    private static let messageID = TypedField.uuid("messageId", about: "Of a message of ours.")
+    private static let messageID = TypedField.uuid("messageId", about: "Id of a message of ours.")
     private static let text = TypedField.text(
         "text", 1...ClientLimits.textBytesMax, about: "At most \(ClientLimits.textBytesMax) bytes of UTF-8.")
 

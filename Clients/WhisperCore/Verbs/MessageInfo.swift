@@ -3,7 +3,8 @@ import WhisperClient
 
 extension Verb {
     private static let messageID = TypedField.uuid("messageId")
-    private static let from = TypedField.whisperID("from", about: "Who wrote it. Without: one of ours.").optional
+    private static let from = TypedField.whisperID("from", about: "The author of the message. Without: our own.")
+        .optional
 
     static let messageInfo = Verb(
         "message_info", of: "messages", about: "Says how a message stands: one of ours to a group for each member.",
@@ -13,7 +14,7 @@ extension Verb {
             Field("message", .object(Shapes.message)),
             Field(
                 "members", .array(of: .object(Shapes.delivery), count: 0...Limits.groupMembersMax), .optional,
-                about: "Of ours to a group."),
+                about: "For our own to a group."),
         ], errors: [.noIdentity, .notFound, .store],
         samples: (
             #"{"messageId":"9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10"}"#,

@@ -5,7 +5,7 @@ extension Verb {
     private static let chat = ChatField("chat")
     private static let messageID = TypedField.uuid("messageId")
     private static let from = TypedField.whisperID(
-        "from", about: "Who wrote it. Default: whoever of both has this id."
+        "from", about: "The author of the message. Default: the one of both who has this id."
     ).optional
     private static let reaction = TypedField.text(
         "reaction", 0...ClientLimits.reactionBytesMax,

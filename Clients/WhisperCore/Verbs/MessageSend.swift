@@ -14,7 +14,7 @@ extension Verb {
     private static let replyTo = TypedField.uuid("replyTo", about: "The message of the chat that this one answers.")
         .optional
     private static let replyFrom = TypedField.whisperID(
-        "replyFrom", about: "Who wrote that. Default: whoever of both has this id."
+        "replyFrom", about: "The author of that message. Default: the one of both who has this id."
     ).optional
 
     static let messageSend = Verb(

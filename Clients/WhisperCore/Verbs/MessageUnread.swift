@@ -15,7 +15,7 @@ extension Verb {
         [Self.chat.field, Self.after.field, Self.limit.field], type: "unread",
         [
             Field("messages", .array(of: .object(Shapes.numberedMessage), count: 0...CoreLimits.listMax)),
-            Field("count", .integer(0...Int64.max), about: "Of all that is unread, in all chats."),
+            Field("count", .integer(0...Int64.max), about: "Number of unread messages, in all chats."),
         ], errors: [.noIdentity, .store], samples: ("{}", #"{"type":"unread","messages":[],"count":0}"#),
         .read { opened, parameters, json in
             let messages = try opened.store.unread(

@@ -11,7 +11,7 @@ extension Verb {
     static let nearbyStart = Verb(
         "nearby_start", of: "nearby",
         about:
-            "Shows us to phones nearby, and looks for others, with or without a connection to the server. The identity must have been connected once. What comes of it are events `nearbyChanged`.",
+            "Shows us to phones nearby, and looks for others, with or without a connection to the server. The identity must have been connected once. Events `nearbyChanged` follow.",
         [Self.title.field], type: "nearbyStarted",
         errors: [.noIdentity, .unsupported, .offline, .tooLong, .wrongStage],
         samples: (#"{"title":"Ann"}"#, #"{"type":"nearbyStarted"}"#),

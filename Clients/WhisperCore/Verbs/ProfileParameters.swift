@@ -8,7 +8,7 @@ enum ProfileParameters {
     static let errors: [CoreError.Code] = RoomParameters.errors
 
     static let name = TypedField<ProfileDocumentName>.choice(
-        "name", about: "Of a document: the server knows these names.")
+        "name", about: "Name of a document; the server knows these names.")
     static let written = [
         Self.name.field, Field("version", .integer(1...Int64.max), about: "Counts its writings."),
         Field("updatedAt", .timestamp),
@@ -47,7 +47,7 @@ extension Shapes {
                         Field("version", .integer(1...Int64.max)), Field("updatedAt", .timestamp),
                         Field("bytes", .integer(0...Int64.max), about: "Sealed."),
                     ])), count: 0...ProfileDocumentName.allCases.count),
-            about: "What the devices have left for each other. Of `profile_get`."),
+            about: "Documents that the devices have left for each other. From `profile_get`."),
     ])
 
     static func write(_ profile: SharedProfile, _ link: ProfileLink, _ json: inout JSONWriter) {

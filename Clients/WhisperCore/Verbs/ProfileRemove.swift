@@ -2,12 +2,12 @@ import Contract
 import WhisperClient
 
 extension Verb {
-    private static let member = TypedField.whisperID("whisperId", about: "Of another device of the profile.")
+    private static let member = TypedField.whisperID("whisperId", about: "Id of another device of the profile.")
 
     static let profileRemove = Verb(
         "profile_remove", of: "profiles",
         about:
-            "Takes another device out of our profile. Its streams end. What it knew it knows: draw another secret by `profile_renew`, and begin conversations anew that it must not hear.",
+            "Takes another device out of our profile. Its streams end. It keeps what it knew: draw another secret by `profile_renew`, and begin conversations anew that it must not hear.",
         [Self.member.field], type: "removed", [Field("whisperId", .whisperID)],
         errors: ProfileParameters.errors + [.toSelf],
         samples: (

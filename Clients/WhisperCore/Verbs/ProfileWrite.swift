@@ -3,11 +3,11 @@ import WhisperClient
 
 extension Verb {
     private static let version = TypedField.integer(
-        "version", 0...Int64.max, about: "Of the document that was read here, or 0 if there is none.")
+        "version", 0...Int64.max, about: "Version of the document that was read here, or 0 if there is none.")
     private static let content = TypedField.text(
         "content", 0...Limits.profileDocumentBytesMax,
         about:
-            "What the devices agree on, for example JSON. The server cannot read it. `tooLong`: written as JSON and sealed it has more than \(Limits.profileDocumentBytesMax) bytes."
+            "Content that the devices agree on, for example JSON. The server cannot read it. `tooLong`: written as JSON and sealed it has more than \(Limits.profileDocumentBytesMax) bytes."
     )
 
     static let profileWrite = Verb(

@@ -2,7 +2,7 @@ import Contract
 import WhisperClient
 
 extension Verb {
-    private static let whisperID = TypedField.whisperID("whisperId", about: "Who misbehaves.")
+    private static let whisperID = TypedField.whisperID("whisperId", about: "The person who misbehaves.")
     private static let reason = TypedField.word("reason", of: Report.Reason.allCases.map(\.rawValue))
     private static let note = TypedField.text(
         "note", Limits.reportNoteCharacters, about: "The operators read it. It is not sealed for anybody."

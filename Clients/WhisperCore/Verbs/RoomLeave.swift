@@ -4,7 +4,8 @@ import WhisperClient
 extension Verb {
     static let roomLeave = Verb(
         "room_leave", of: "rooms",
-        about: "Gives our seat up. Whoever talks with us is told first. The host's leaving hands the room over.",
+        about:
+            "Gives our seat up. Participants who talk with us are told first. The host's leaving hands the room over.",
         [RoomParameters.room.field], type: "roomLeft", [Field("roomId", .lowerCaseUUID)],
         errors: RoomParameters.errors,
         samples: (RoomParameters.sampleRoom, #"{"type":"roomLeft",\#(Shapes.sampleRoomID)}"#),

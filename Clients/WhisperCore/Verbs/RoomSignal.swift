@@ -12,20 +12,20 @@ extension Verb {
     private static let kind = TypedField<Kind>.choice(
         "kind",
         about:
-            "What the stack has made, or what became of the connection: `connected` when the channel is open, `failed` when it broke."
+            "Result of the stack, or state of the connection: `connected` when the channel is open, `failed` when it broke."
     )
     private static let sdp = TypedField.text(
-        "sdp", 1...RoomLimits.signalCiphertext.upperBound, about: "Of `offer` and `answer`."
+        "sdp", 1...RoomLimits.signalCiphertext.upperBound, about: "With `offer` and `answer`."
     ).optional
-    private static let candidate = TypedField.text("candidate", 0...4_096, about: "Of `candidate`.").optional
-    private static let sdpMLineIndex = TypedField.integer("sdpMLineIndex", 0...65_535, about: "Of `candidate`.")
+    private static let candidate = TypedField.text("candidate", 0...4_096, about: "With `candidate`.").optional
+    private static let sdpMLineIndex = TypedField.integer("sdpMLineIndex", 0...65_535, about: "With `candidate`.")
         .optional
-    private static let sdpMid = TypedField.text("sdpMid", 0...256, about: "Of `candidate`.").optional
+    private static let sdpMid = TypedField.text("sdpMid", 0...256, about: "With `candidate`.").optional
 
     static let roomSignal = Verb(
         "room_signal", of: "rooms",
         about:
-            "Tells what the host's WebRTC stack says of a connection. The core seals and signs it, and decides what goes out. What it says of an earlier connection is ignored.",
+            "Tells what the host's WebRTC stack says of a connection. The core seals and signs it, and decides what goes out. Reports about an earlier connection are ignored.",
         [
             RoomParameters.room.field, Self.to.field, Self.link.field, Self.kind.field, Self.sdp.field,
             Self.candidate.field, Self.sdpMLineIndex.field, Self.sdpMid.field,

@@ -3,7 +3,7 @@ import WhisperClient
 
 extension Verb {
     static let roomTurn = Verb(
-        "room_turn", of: "rooms", about: "Asks for other credentials of the relays. Those of `turn` end some day.",
+        "room_turn", of: "rooms", about: "Asks for other credentials of the relays. The credentials in `turn` expire.",
         [RoomParameters.room.field], type: "turn", [Field("turn", .object(Shapes.turn))],
         errors: RoomParameters.errors,
         samples: (

@@ -4,7 +4,7 @@ import WhisperClient
 extension Verb {
     private static let text = TypedField.text(
         "text", 1...CoreLimits.searchCharactersMax,
-        about: "Words. Of the last one the beginning is enough. At most \(ClientLimits.searchWordsMax) count.")
+        about: "Words. The beginning of the last one is enough. At most \(ClientLimits.searchWordsMax) count.")
     private static let chat = ChatField("chat", about: "Only this chat. Default: all mail.").optional
     private static let limit = TypedField.integer("limit", 1...Int64(CoreLimits.listMax), about: "Default 50.").optional
     private static let cursor = TypedField.integer("cursor", 1...Int64.max, about: "As the page before gave it.")
@@ -13,7 +13,7 @@ extension Verb {
     static let search = Verb(
         "search", of: "chats",
         about:
-            "Finds texts that have all of the words, the newest first. Case and accents do not count. Of Chinese, Japanese and Korean any part of a word is enough. Deleted messages are not found.",
+            "Finds texts that have all of the words, the newest first. Case and accents do not count. In Chinese, Japanese and Korean any part of a word is enough. Deleted messages are not found.",
         [Self.text.field, Self.chat.field, Self.limit.field, Self.cursor.field], type: "found",
         [
             Field("messages", .array(of: .object(Shapes.numberedMessage), count: 0...CoreLimits.listMax)),

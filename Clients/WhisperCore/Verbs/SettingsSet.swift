@@ -9,7 +9,7 @@ extension Verb {
 
     static let settingsSet = Verb(
         "settings_set", of: "session",
-        about: "Changes what is given, and nothing else, on this device. What `settings_get` says of each holds here.",
+        about: "Changes the given settings, and no others, on this device. `settings_get` describes each.",
         [Self.readReceipts.field, Self.typingSetting.field, Self.presenceSetting.field, Self.backupSetting.field],
         type: "settingsSet", [Field("settings", .object(Shapes.settings))], errors: [.noIdentity, .store],
         samples: (

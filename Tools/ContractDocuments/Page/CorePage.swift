@@ -11,7 +11,7 @@ package enum CorePage {
     private static let opening = """
         # Verbs and events of WhisperCore
 
-        A host sends a *verb* to the client core and gets an *answer* at once. What comes of it later is an *event*.
+        A host sends a *verb* to the client core and gets an *answer* at once. Later results are *events*.
         [embedding.md](embedding.md) says how to link the core. This page is generated from the declarations in
         `Clients/WhisperCore`, like [core.json](core.json) (OpenRPC): do not edit it, run `make documents`.
 
@@ -59,13 +59,13 @@ package enum CorePage {
             \(Self.table(of: EventDefinition.envelope))
 
             A *consumer* is a program with a name that must miss no event. `events_subscribe` makes it known. From then on kept
-            events have a number, `seq`. They stay in the store until the consumer acknowledges them by `events_ack`. Whoever
-            dies before that gets them again, with the same numbers, after the next `events_subscribe`. So a consumer does an
-            event first, and acknowledges it then.
+            events have a number, `seq`. They stay in the store until the consumer acknowledges them by `events_ack`. A
+            consumer that dies before that gets them again, with the same numbers, after the next `events_subscribe`. So a
+            consumer does an event first, and acknowledges it then.
 
-            At most \(CoreLimits.eventsKeptMax) events are kept, for \(CoreLimits.eventsKeptDays) days. What goes beyond that is
-            told by one `eventsLost`. Without a consumer nothing is kept, and at most \(CoreLimits.eventsWaitingMax) events
-            wait for the reader.
+            At most \(CoreLimits.eventsKeptMax) events are kept, for \(CoreLimits.eventsKeptDays) days. An `eventsLost` stands
+            for further ones. Without a consumer nothing is kept, and at most \(CoreLimits.eventsWaitingMax) events wait for
+            the reader.
 
             \(ProtocolPage.table(["event", "kept", "meaning"], rows))
             """
