@@ -159,8 +159,10 @@ let package = Package(
         executable("push", "PushCore", ["RedisBus", "Store"]),
         core(
             "calls", "CallsCore",
-            ["Contract", "Bus", "Jobs", "Store", "Telemetry", "ServerCrypto", "HTTPAccess", log, hummingbird],
-            migrations: true, assets: "Edge/Web/Assets"),
+            [
+                "Contract", "Bus", "Jobs", "Store", "Telemetry", "ServerCrypto", "HTTPAccess", "WebPages", log,
+                hummingbird,
+            ], migrations: true),
         executable("calls", "CallsCore", ["RedisBus", "Store"]),
         core(
             "attachments", "AttachmentsCore",
@@ -208,6 +210,10 @@ let package = Package(
                 "WhisperClient", "WhisperCore", "TerminalText", "Contract", arguments, nioCore, nioHTTP, nioPosix,
             ],
             path: "Clients/WhisperTerminal", swiftSettings: strict),
+        // The pages in a browser. Calls serves them.
+        .target(
+            name: "WebPages", dependencies: ["Contract", "ServerCrypto"], path: "Clients/Web",
+            resources: [.embedInCode("Assets")], swiftSettings: strict),
         .executableTarget(
             name: "WhisperAdmin", dependencies: ["Contract", "TerminalText", arguments], path: "Clients/WhisperAdmin",
             swiftSettings: strict),
@@ -289,6 +295,7 @@ let package = Package(
         tests(
             "CallsTests",
             ["CallsCore", "Contract", "Bus", "Store", "ServerCrypto", "Telemetry", "TestKit", "LocalStack", log]),
+        tests("WebPagesTests", ["WebPages"]),
         // The service auth with both of its cores, for the tests of either.
         .target(
             name: "AuthTestKit",
@@ -367,8 +374,9 @@ let package = Package(
     ]
 )
 
-// WHISPER_BUILD leaves targets out that a step does not need. `run` builds what `make run` starts, `measure` all programs but the
-// simulation, `test` everything but the load tool. `services` is for images: deploy/Containerfile copies nothing but Shared and Services.
+// WHISPER_BUILD leaves targets out that a step does not need. `run` builds what `make run` starts, `measure` all programs
+// but the simulation, `test` everything but the load tool. `services` is for images, and keeps the targets whose folders
+// deploy/Containerfile copies.
 let isBuilt: ((Target) -> Bool)? =
     switch Context.environment["WHISPER_BUILD"] {
     case "run":
@@ -378,7 +386,7 @@ let isBuilt: ((Target) -> Bool)? =
         }
     case "measure": { target in target.name != "Simulation" && !target.path!.hasPrefix("Tests/") }
     case "test": { target in target.name != "LoadTool" }
-    case "services": { target in ["Shared/", "Services/"].contains { target.path!.hasPrefix($0) } }
+    case "services": { target in ["Shared/", "Services/", "Clients/Web"].contains { target.path!.hasPrefix($0) } }
     default: nil
     }
 

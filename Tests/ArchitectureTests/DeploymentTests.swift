@@ -181,7 +181,7 @@ import Testing
 
     // MARK: Images
 
-    /// Where an image is built, nothing stands but what `deploy/Containerfile` copies.
+    /// An image is built from the folders that `deploy/Containerfile` copies, and no others.
     @Test func theManifestOfAnImageNamesWhatIsThere() throws {
         struct Manifest: Decodable {
             struct Part: Decodable {
@@ -195,7 +195,13 @@ import Testing
         }
 
         let text = try Self.text("deploy/Containerfile", in: SourceTree.root)
-        let copied = text.matches(of: #/\nCOPY (\w+) (\w+)/#).filter { $0.1 == $0.2 }.map { "\($0.1)/" }
+        let copied = text.matches(of: #/\nCOPY (\S+) (\S+)/#).filter { $0.1 == $0.2 }.map { "\($0.1)/" }
+        // The last pattern that fits decides.
+        let patterns = try Self.text(".containerignore", in: SourceTree.root).split(separator: "\n").map(String.init)
+        for folder in copied {
+            let last = patterns.last { fnmatch("\($0.trimmingPrefix("!"))/*", folder, 0) == 0 }
+            #expect(last?.hasPrefix("!") ?? true, ".containerignore leaves \(folder) out")
+        }
         let build = try #require(text.firstMatch(of: #/ (WHISPER_BUILD=\w+) .*swift build/#)).1
         let scratch = FileManager.default.temporaryDirectory.appending(path: "manifest-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: scratch) }
@@ -208,7 +214,7 @@ import Testing
         let names = Set(manifest.targets.map(\.name))
         for target in manifest.targets {
             let path = try #require(target.path)
-            #expect(copied.contains { path.hasPrefix($0) }, "\(path) is not in the image")
+            #expect(copied.contains { "\(path)/".hasPrefix($0) }, "\(path) is not in the image")
             let missing = (target.dependencies ?? []).compactMap { $0.byName?.first ?? nil }
                 .filter { !names.contains($0) }
             #expect(missing.isEmpty, "\(target.name) needs \(missing)")

@@ -33,7 +33,7 @@ private enum Architecture {
         "RouterCore": core.union(["Jobs"]),
         "AttachmentsCore": core.union(nio).union(["HTTPAccess", "Hummingbird", "NIOHTTP1", "NIOSSL"]),
         "PushCore": nio.union(core).union(["Jobs", "CNghttp2", "DequeModule", "NIOSSL", "NIOTLS"]),
-        "CallsCore": core.union(["Jobs", "HTTPAccess", "Hummingbird"]),
+        "CallsCore": core.union(["Jobs", "HTTPAccess", "Hummingbird", "WebPages"]),
         "gateway": nio.union(["GatewayCore", "ServiceRuntime", "RedisBus"]),
         "auth": main.union(["AuthCore", "OperatorsCore", "HTTPAccess"]),
         "router": main.union(["RouterCore"]),
@@ -53,6 +53,7 @@ private enum Architecture {
             "WhisperClient", "WhisperCore", "TerminalText", "Contract", "Logging", "ArgumentParser",
             "FoundationEssentials", "NIOHTTP1",
         ]),
+        "WebPages": ["Contract", "ServerCrypto"],
         "WhisperAdmin": ["Contract", "TerminalText", "ArgumentParser", "Foundation", "FoundationNetworking"],
         // What starts and loads real servers
         "ContractTool": ["Contract", "ContractDocuments", "Foundation"],

@@ -43,11 +43,11 @@ enum SourceTree {
 }
 
 extension SourceTree.File {
-    /// The target that the file belongs to, as `Package.swift` cuts the folders; `gateway` for `Services/gateway/main`.
+    /// The target of the file in `Package.swift`, such as `gateway` for `Services/gateway/main` and `WebPages` for `Clients/Web`.
     var target: String {
         let parts = self.path.split(separator: "/").map(String.init)
         if parts[0] == "Services" { return parts[2] == "main" ? parts[1] : parts[2] }
-        return parts[1]
+        return parts[1] == "Web" ? "WebPages" : parts[1]
     }
 
     /// The service that the file belongs to; nil outside of `Services`.

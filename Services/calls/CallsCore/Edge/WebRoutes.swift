@@ -1,18 +1,11 @@
 import Contract
 import HTTPAccess
 package import Hummingbird
+import WebPages
 
-/// The pages in a browser (contract §16.1). They are the same for everybody: who asks is not looked at, nothing is counted or
-/// stored, and whether a conversation exists stays unsaid.
+/// The pages in a browser (contract §16.1). Every visitor gets the same page: these routes read no identity, count and store
+/// nothing, and do not reveal whether a conversation exists.
 package struct WebRoutes: Sendable {
-    /// As contract §16.1 has it.
-    private static let policy = """
-        default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; \
-        form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'
-        """
-    private static let noPermissions = "camera=(), microphone=(), geolocation=()"
-    /// Of the page of rooms. A button on it asks for both.
-    private static let conversationPermissions = "camera=(self), microphone=(self), geolocation=()"
     private static let tag = "\"\(WebAssets.hash)\""
 
     package init() {}
@@ -66,7 +59,7 @@ package struct WebRoutes: Sendable {
         guard parts.count <= 1, parts.first.map({ UUIDText($0)?.upperCase == 0 }) ?? true else {
             return self.page(WebAssets.missing, to: request, status: .notFound)
         }
-        return self.page(WebAssets.join, to: request, permissions: Self.conversationPermissions)
+        return self.page(WebAssets.join, to: request)
     }
 
     private func transcriptPage(_ request: Request) -> Response {
@@ -78,7 +71,7 @@ package struct WebRoutes: Sendable {
         return self.page(WebAssets.transcript, to: request)
     }
 
-    /// What stands in the path behind the page's own name; there may be empty parts.
+    /// The parts of the path after the page's own name. They may be empty.
     private static func partsBehindPage(of request: Request) -> [String] {
         request.uri.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst(2).map(String.init)
     }
@@ -88,11 +81,10 @@ package struct WebRoutes: Sendable {
     }
 
     private func page(
-        _ page: WebAsset, to request: Request, status: HTTPResponse.Status = .ok,
-        permissions: String = Self.noPermissions
+        _ page: WebAsset, to request: Request, status: HTTPResponse.Status = .ok
     ) -> Response {
-        var headers = HTTPFields.binding(type: page.type, cacheControl: "no-cache", policy: Self.policy)
-        headers[.init("Permissions-Policy")!] = permissions
+        var headers = HTTPFields.binding(type: page.type, cacheControl: "no-cache", policy: WebAssets.policy)
+        headers[.init("Permissions-Policy")!] = page.permissions
         guard status == .ok else { return Response(status: status, headers: headers, body: page.body) }
         headers[.eTag] = Self.tag
         guard !Self.isKnown(request.headers[.ifNoneMatch]) else {
@@ -112,15 +104,15 @@ package struct WebRoutes: Sendable {
 
     // MARK: Files
 
-    /// While processes of two releases answer, a page may ask one for the files of the other. Mixed files would be worse than
-    /// none, so each release has its own alone; `start.js` finds out, and loads the page again.
+    /// While processes of two releases answer, a page may ask one release for files of the other. A page must not mix files of
+    /// both, so each release serves only its own. Then `start.js` finds files missing, and loads the page again.
     private func file(_ name: String, under hash: String) -> Response {
         let isOurs = hash == WebAssets.hash
         guard isOurs || name == WebAssets.start, let file = WebAssets.files[name] else {
             return HTTPRefusal(.notFound, "this release has no such file").answer
         }
         let cacheControl = isOurs ? "public, max-age=31536000, immutable" : "no-store"
-        let headers = HTTPFields.binding(type: file.type, cacheControl: cacheControl, policy: Self.policy)
+        let headers = HTTPFields.binding(type: file.type, cacheControl: cacheControl, policy: WebAssets.policy)
         return Response(status: .ok, headers: headers, body: file.body)
     }
 }

@@ -1,11 +1,11 @@
-import CallsCore
 import Foundation
 import Testing
+import WebPages
 
 /// The files of the pages, as they stand in the binary.
 @Suite struct WebAssetTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().appending(path: "Services/calls/CallsCore/Edge/Web/Assets")
+        .deletingLastPathComponent().appending(path: "Clients/Web/Assets")
 
     @Test func everyFileOfTheFolderIsServed() throws {
         let names = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path)

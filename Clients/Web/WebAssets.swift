@@ -1,10 +1,12 @@
 import Contract
 import ServerCrypto
 
-/// A file of the pages in a browser, as it stands in the binary.
+/// A page in a browser, or a file that a page loads, as the browser gets it.
 package struct WebAsset: Sendable {
     package let type: String
     package let bytes: [UInt8]
+    /// What browsers let a page ask for: its header `Permissions-Policy`.
+    package var permissions = "camera=(), microphone=(), geolocation=()"
 
     fileprivate static func script(_ bytes: [UInt8]) -> WebAsset {
         WebAsset(type: "text/javascript; charset=utf-8", bytes: PlainSource.bare(bytes))
@@ -15,8 +17,14 @@ package struct WebAsset: Sendable {
     }
 }
 
-/// The pages in a browser and what they load: plain files, nothing of which is built or made at run time (contract §16.1).
+/// The pages in a browser and the files that they load (contract §16.1). The folder `Assets` has their sources.
 package enum WebAssets {
+    /// The header `Content-Security-Policy` of pages and files (contract §16.1).
+    package static let policy = """
+        default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; \
+        form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'
+        """
+
     /// Loads the scripts of a page. The only file that is served under the hash of another release.
     package static let start = "start.js"
 
@@ -44,10 +52,10 @@ package enum WebAssets {
         "missing": PackageResources.missing_html, "transcript": PackageResources.transcript_html,
     ]
 
-    /// Of all pages and files. Releases that differ in any of them have another one.
+    /// A hash of all pages and files. It differs between releases that differ in any of them.
     package static let hash: String = {
         let parts = Self.files.mapValues(\.bytes).merging(Self.templates) { file, _ in file }
-        // Names and lengths keep what belongs to one file apart from the next.
+        // The hash covers names and lengths, so that bytes cannot move from one file to the next.
         let bytes = parts.sorted { $0.key < $1.key }.flatMap { name, bytes in
             Array("\(name)\n\(bytes.count)\n".utf8) + bytes
         }
@@ -58,12 +66,16 @@ package enum WebAssets {
     package static let listen = Self.page("listen")
     /// A shared transcript.
     package static let transcript = Self.page("transcript")
-    /// The page of rooms.
-    package static let join = Self.page("join")
-    /// In place of a page whose address is malformed.
+    /// The page of rooms. A button on it asks for camera and microphone.
+    package static let join = {
+        var page = Self.page("join")
+        page.permissions = "camera=(self), microphone=(self), geolocation=()"
+        return page
+    }()
+    /// The page that answers a malformed address.
     package static let missing = Self.page("missing")
 
-    /// A page that names its files under the release's hash.
+    /// A page whose links to files have the release's hash.
     private static func page(_ name: String) -> WebAsset {
         let text = String(decoding: Self.templates[name]!, as: UTF8.self)
         return .page(

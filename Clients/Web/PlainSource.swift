@@ -1,10 +1,10 @@
-/// Scripts and styles as browsers get them: a third smaller, because comments and most spaces stay in the sources.
+/// Scripts and styles as browsers get them: a third smaller, without comments and most spaces.
 ///
-/// It goes by lines: comments are left out that fill whole lines. The sources have no text over several lines, and each of
-/// their statements ends with a semicolon or a brace.
+/// It works line by line, and removes only comments that fill whole lines. In the sources no text goes over several lines, and
+/// each statement ends with a semicolon or a brace.
 package enum PlainSource {
-    /// Of a script. What stands in quotes stays as it is, and so does each line with a slash outside: a comment or an expression.
-    /// Private members, which nothing outside the file can name, get short names.
+    /// A script. Quoted text is not changed, nor is a line with a slash outside quotes: a comment or a regular expression.
+    /// Private members get short names: nothing outside the file can name them.
     package static func bare(_ source: [UInt8]) -> [UInt8] {
         var names: [ArraySlice<UInt8>: [UInt8]] = [:]
         let lines = self.lines(of: source).map { line in
@@ -33,7 +33,8 @@ package enum PlainSource {
         }
     }
 
-    /// - Parameter lines: and whether the next one may follow without a line end, if this one ends with an opening or a separator.
+    /// - Parameter lines: `isOpen` says that the next line may follow without a line end, if the text ends with an opening or a
+    ///   separator.
     private static func joined(_ lines: [(text: [UInt8], isOpen: Bool)]) -> [UInt8] {
         var bytes: [UInt8] = []
         for (index, line) in lines.enumerated() {
@@ -46,10 +47,10 @@ package enum PlainSource {
         return bytes
     }
 
-    /// Signs that need no space at either side. Not `+` and `-`: two of them are another one.
+    /// Signs that need no space at either side. `+` and `-` are not among them: `a - -b` is not `a--b`.
     private static let signs = Array("=<>!&|?:,;{}()[]".utf8)
 
-    /// What may stand before the `#` of a private member, beside the line's start: `this.`, and what declares it.
+    /// Text before the `#` of a private member, unless the line begins with it: `this.`, or a declaration.
     private static let heralds = [".", "get ", "set ", "async ", "static "].map { Array($0.utf8) }
 
     private static func shortened(
@@ -83,7 +84,7 @@ package enum PlainSource {
     private static func tight(
         _ line: ArraySlice<UInt8>, before: [UInt8], after: [UInt8]
     ) -> (text: [UInt8], isOpen: Bool) {
-        // Text in text is left alone.
+        // A template may contain another one: such a line is not changed.
         guard line.count(where: { $0 == UInt8(ascii: "`") }) <= 2 else { return (Array(line), false) }
         var (text, code): ([UInt8], ArraySlice<UInt8>) = ([], [])
         var quote: UInt8?
