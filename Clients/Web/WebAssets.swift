@@ -1,3 +1,4 @@
+import CWebAssets
 import Contract
 import ServerCrypto
 
@@ -8,8 +9,12 @@ package struct WebAsset: Sendable {
     /// What browsers let a page ask for: its header `Permissions-Policy`.
     package var permissions = "camera=(), microphone=(), geolocation=()"
 
-    fileprivate static func script(_ bytes: [UInt8]) -> WebAsset {
-        WebAsset(type: "text/javascript; charset=utf-8", bytes: PlainSource.bare(bytes))
+    fileprivate static func file(_ name: String, _ source: [UInt8]) -> WebAsset {
+        switch name.split(separator: ".").last {
+        case "js": WebAsset(type: "text/javascript; charset=utf-8", bytes: PlainSource.bare(source))
+        case "css": WebAsset(type: "text/css; charset=utf-8", bytes: PlainSource.bareStyle(source))
+        default: WebAsset(type: "image/svg+xml", bytes: source)
+        }
     }
 
     fileprivate static func page(_ bytes: [UInt8]) -> WebAsset {
@@ -28,29 +33,28 @@ package enum WebAssets {
     /// Loads the scripts of a page. The only file that is served under the hash of another release.
     package static let start = "start.js"
 
-    /// What pages load, by file name.
-    package static let files: [String: WebAsset] = [
-        "ask.js": .script(PackageResources.ask_js), "bytes.js": .script(PackageResources.bytes_js),
-        "content.js": .script(PackageResources.content_js), "connection.js": .script(PackageResources.connection_js),
-        "crypto.js": .script(PackageResources.crypto_js), "guest.js": .script(PackageResources.guest_js),
-        "join.js": .script(PackageResources.join_js),
-        "ledger.js": .script(PackageResources.ledger_js), "listen.js": .script(PackageResources.listen_js),
-        "listening.js": .script(PackageResources.listening_js), "machine.js": .script(PackageResources.machine_js),
-        "mesh.js": .script(PackageResources.mesh_js), "room.js": .script(PackageResources.room_js),
-        "settings.js": .script(PackageResources.settings_js), "sounds.js": .script(PackageResources.sounds_js),
-        "speech.js": .script(PackageResources.speech_js), Self.start: .script(PackageResources.start_js),
-        "stage.js": .script(PackageResources.stage_js), "tabs.js": .script(PackageResources.tabs_js),
-        "text.js": .script(PackageResources.text_js),
-        "transcript.js": .script(PackageResources.transcript_js), "view.js": .script(PackageResources.view_js),
-        "wire.js": .script(PackageResources.wire_js),
-        "page.css": WebAsset(type: "text/css; charset=utf-8", bytes: PlainSource.bareStyle(PackageResources.page_css)),
-        "icon.svg": WebAsset(type: "image/svg+xml", bytes: PackageResources.icon_svg),
-    ]
+    /// The files of the folder, by name.
+    private static let sources: [String: [UInt8]] = {
+        var sources: [String: [UInt8]] = [:]
+        var next = web_assets()!
+        while let name = next.pointee.name {
+            sources[String(cString: name)] = Array(String(cString: next.pointee.text).utf8)
+            next += 1
+        }
+        return sources
+    }()
 
-    private static let templates = [
-        "join": PackageResources.join_html, "listen": PackageResources.listen_html,
-        "missing": PackageResources.missing_html, "transcript": PackageResources.transcript_html,
-    ]
+    /// The pages without the release's hash, by name.
+    private static let templates = Dictionary(
+        uniqueKeysWithValues: Self.sources.compactMap { name, source in
+            name.hasSuffix(".html") ? (String(name.dropLast(".html".count)), source) : nil
+        })
+
+    /// The files that pages load, by name.
+    package static let files = Dictionary(
+        uniqueKeysWithValues: Self.sources.compactMap { name, source in
+            name.hasSuffix(".html") ? nil : (name, WebAsset.file(name, source))
+        })
 
     /// A hash of all pages and files. It differs between releases that differ in any of them.
     package static let hash: String = {

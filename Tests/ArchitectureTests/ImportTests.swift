@@ -53,7 +53,7 @@ private enum Architecture {
             "WhisperClient", "WhisperCore", "TerminalText", "Contract", "Logging", "ArgumentParser",
             "FoundationEssentials", "NIOHTTP1",
         ]),
-        "WebPages": ["Contract", "ServerCrypto"],
+        "WebPages": ["Contract", "ServerCrypto", "CWebAssets"],
         "WhisperAdmin": ["Contract", "TerminalText", "ArgumentParser", "Foundation", "FoundationNetworking"],
         // What starts and loads real servers
         "ContractTool": ["Contract", "ContractDocuments", "Foundation"],
@@ -96,6 +96,7 @@ private enum Architecture {
         "CSQLite": ["SQLite", "SealedFileTests", "ClientTests"],
         "CSodium": ["ServerCrypto", "WhisperClient", "LoadTool", "TestKit", "AuthTestKit", "ServerCryptoTests"],
         "CNghttp2": ["PushCore", "PushPeers"],
+        "CWebAssets": ["WebPages"],
     ]
 }
 

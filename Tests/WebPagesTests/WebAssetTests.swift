@@ -10,6 +10,13 @@ import WebPages
     @Test func everyFileOfTheFolderIsServed() throws {
         let names = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path)
         #expect(Set(names.filter { !$0.hasSuffix(".html") }) == Set(WebAssets.files.keys))
+        for (name, file) in WebAssets.files {
+            let source = [UInt8](try Data(contentsOf: Self.folder.appending(path: name)))
+            let isScript = name.hasSuffix(".js")
+            let served =
+                isScript ? PlainSource.bare(source) : name == "page.css" ? PlainSource.bareStyle(source) : source
+            #expect(file.bytes == served, "\(name)")
+        }
     }
 
     @Test func scriptsImportEachOtherByNameAlone() throws {
