@@ -103,7 +103,7 @@ test-tools: test-dependencies
 	@./deploy/install-python-tools.sh || true
 
 # Without root and network. What takes longer is left to `make test`: services with Postgres, whole clusters, the simulation.
-UNIT := ContractTests|JobsTests|ServerCryptoTests|GatewayTests|ClientTests|SQLiteTests|SealedFileTests|ServiceRuntimeTests|ArchitectureTests|ContractDocumentTests
+UNIT := ContractTests|JobsTests|ServerCryptoTests|GatewayTests|ClientTests|SQLiteTests|SealedFileTests|ServiceRuntimeTests|WebPagesTests|ArchitectureTests|ContractDocumentTests
 
 unit: lint
 	@$(TEST_BUILD)
