@@ -167,11 +167,12 @@ struct Browser {
     /// Returns when the element is visible, or the list of which it is an option.
     private func shown(_ selector: String) async throws -> String {
         let script = """
-            const element = document.querySelector('\(selector)');
+            const element = document.querySelector(arguments[0]);
             return Boolean((element?.closest('select') ?? element)?.checkVisibility());
             """
+        let question: Fields = ["script": script, "args": JSON.array([.string(selector)])]
         try await waitUntil("\(selector) is visible", within: .seconds(30), every: .milliseconds(50)) {
-            try await self.value(of: script) == .bool(true)
+            try await self.command("execute/sync", question) == .bool(true)
         }
         return try await self.element(selector)
     }
