@@ -6,7 +6,7 @@ import Testing
 /// The promises of `MistreatedCluster`, with a Redis Cluster of three masters and three replicas.
 @Suite(
     .serialized,
-    .cluster(.busy) {
+    .cluster(.exclusive) {
         $0.busMasters = 3
         $0.environment[.router] = ["RESEND_AFTER_SECONDS": "3"]
     })
