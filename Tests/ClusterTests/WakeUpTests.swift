@@ -8,7 +8,7 @@ import Testing
 /// Push from end to end: offline mail, the providers' demands, the phone that comes back, and what happens when push dies.
 @Suite(.cluster(PushWorld.configure), .serialized) struct WakeUps {
     /// Somebody with a push token who has gone away.
-    private func sleeper(
+    fileprivate func sleeper(
         platform: String = "ios", token: String? = nil, voip: String? = nil
     ) async throws -> (phone: Phone, token: String) {
         let token = token ?? Keys.random(32).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
@@ -22,7 +22,7 @@ import Testing
 
     /// Mail that finds its recipient away: written until a push comes, because a router may learn late that it is.
     @discardableResult
-    private func mail(to sleeper: Phone, token: String) async throws -> (id: String, push: PeerRequest) {
+    fileprivate func mail(to sleeper: Phone, token: String) async throws -> (id: String, push: PeerRequest) {
         let alice = try await Cluster.phone()
         var id = ""
         try await waitUntil("a push for new mail", within: .seconds(30), every: .milliseconds(200)) {
@@ -86,16 +86,6 @@ import Testing
         #expect(requests.contains { $0.headers["apns-priority"] == "5" })
         // A push that was under way for too long may be tried again, by its own name.
         #expect(Set(requests.map { $0.wake["wakeId"] }).count >= 2)
-    }
-
-    @Test func aPushServiceThatIsKilledLosesNone() async throws {
-        let (bob, token) = try await self.sleeper()
-        PushWorld.reply(to: token, .stall)
-        let (_, first) = try await self.mail(to: bob, token: token)
-        await Cluster.stack.kill(.push(1))
-        try await Cluster.stack.start(.push(1))
-        let requests = try await PushWorld.requests(for: token, atLeast: 2, within: .seconds(40))
-        #expect(requests.dropFirst().contains { $0.wake["wakeId"] == first.wake["wakeId"] })
     }
 
     @Test func wakeUpsQueuedWhilePushIsAwayAreSentWhenItIsBack() async throws {
@@ -176,6 +166,27 @@ import Testing
         let (_, push) = try await self.mail(to: free, token: device)
         let opened = try #require(try PushWorld.subscriber.get().open(push.body))
         #expect(PeerRequest(body: opened).wake["kind"] == "mail")
+    }
+}
+
+/// The second wake-up follows after 11 s. After 2.4 s, as above, it may take the place of a wake-up that is tried again: a busy
+/// machine needs as long to start push anew.
+@Suite(
+    .cluster {
+        PushWorld.configure(&$0)
+        $0.environment[.push]!["PUSH_SCHEDULE_SCALE"] = "0.09"
+    }) struct KilledPush
+{
+    private let wakes = WakeUps()
+
+    @Test func aPushServiceThatIsKilledLosesNone() async throws {
+        let (bob, token) = try await self.wakes.sleeper()
+        PushWorld.reply(to: token, .stall)
+        let (_, first) = try await self.wakes.mail(to: bob, token: token)
+        await Cluster.stack.kill(.push(1))
+        try await Cluster.stack.start(.push(1))
+        let requests = try await PushWorld.requests(for: token, atLeast: 2, within: .seconds(40))
+        #expect(requests.dropFirst().contains { $0.wake["wakeId"] == first.wake["wakeId"] })
     }
 }
 
