@@ -6,7 +6,7 @@ import ServerCrypto
 package struct WebAsset: Sendable {
     package let type: String
     package let bytes: [UInt8]
-    /// What browsers let a page ask for: its header `Permissions-Policy`.
+    /// The header `Permissions-Policy`: the devices that a page may ask for.
     package var permissions = "camera=(), microphone=(), geolocation=()"
 
     fileprivate static func file(_ name: String, _ source: [UInt8]) -> WebAsset {
