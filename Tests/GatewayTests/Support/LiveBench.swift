@@ -175,7 +175,7 @@ extension Gateway {
     func knows(_ isSo: @Sendable (StreamFeed) -> Bool) -> Bool { self.live[.test].map { isSo($0) } ?? false }
 
     /// Whether the connection has anything of live conversations.
-    func takesPart(_ id: ConnectionID) -> Bool { self.connections[id]?.live != nil }
+    func takesPart(_ id: ConnectionID) -> Bool { self.live.takesPart(id) }
 
-    var isAttendedElsewhere: Bool { !self.live.nodes(attending: .test).isEmpty }
+    var isAttendedElsewhere: Bool { self.live.othersAttending(.test).contains { _ in true } }
 }

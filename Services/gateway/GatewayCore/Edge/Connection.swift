@@ -40,12 +40,6 @@ final class Connection {
     /// what was confirmed.
     var mayHaveMore = false
 
-    /// Conversations that its frames have named, the newest last. Their shares hear when it ends.
-    var conversations: [ConversationID] = []
-
-    /// What it holds and attends of live conversations.
-    var live: LiveParticipation?
-
     /// What its client knows of peers.
     var peersOnline = PeersOnline()
 

@@ -6,21 +6,13 @@ import Telemetry
 /// Calls: frames go to the share of the pair who call each other, and what comes from there is confirmed.
 extension Gateway {
     func call(_ frame: ReceivedFrame, of session: Session, on connection: Connection) {
-        guard self.pendingRequests.count < GatewayLimits.pendingRequestsMax else {
-            return self.fail(connection, because: .tooManyRequests, requestID: frame.requestID)
-        }
-        guard let payload = self.passedOn(frame, on: connection) else { return }
+        guard let open = self.openRequest(for: frame, .frame, of: session, on: connection) else { return }
+        let number = open.number
         let identity = session.caller.identity
         let peer = frame.definition.toField.map { frame.payload.whisperID($0) }
-        let number = self.pendingRequests.add(
-            .init(
-                connection: connection.id, requestID: frame.requestID, kind: .frame, epoch: session.caller.epoch),
-            at: self.now)
-        self.log(number, frame.definition.type, of: session, on: connection)
         let request = CallRequest(
             answer: AnswerAddress(node: self.node, question: number), connection: connection.id, session: session,
-            requestID: frame.requestID, type: frame.definition.type,
-            payload: payload, receivedAt: .now)
+            requestID: frame.requestID, type: frame.definition.type, payload: open.payload, receivedAt: .now)
         self.bus.append(
             CallJob.frame(request), to: Keyspace.calls(CallShare(of: identity, and: peer ?? identity))
         ) { _ in self.assumeIsolated { $0.failed(number, because: .busFailed) } }

@@ -32,9 +32,9 @@ extension Gateway {
             connection.address =
                 self.trustedProxies.client(peer: peer, forwardedFor: request.headers["x-forwarded-for"]).network
             self.admit(Rates.connections, connection) {
-                $0.upgrade($1, key: key)
+                self.upgrade($0, key: key)
             } refused: {
-                $0.refuseUpgrade($1, retryAfter: $2)
+                self.refuseUpgrade($0, retryAfter: $1)
             }
         case .health: self.respond(to: connection, "200 OK", HealthOperations.body("alive"))
         case .ready:

@@ -117,10 +117,10 @@ extension Gateway {
                 return
             }
             self.admit(rate, connection) {
-                $0.ask(service, frame, session: nil, on: $1)
+                self.ask(service, frame, session: nil, on: $0)
             } refused: {
-                $0.refuse(
-                    $1, Refusal(.rateLimited, "too many of these from this address", retryAfterMilliseconds: $2),
+                self.refuse(
+                    $0, Refusal(.rateLimited, "too many of these from this address", retryAfterMilliseconds: $1),
                     requestID: frame.requestID)
             }
         case .mailbox, .ownMailbox, .share, .ownShare:
@@ -148,26 +148,16 @@ extension Gateway {
         }
     }
 
-    /// Counts one use of a rate that all gateways share for an address, and goes on when the answer is there.
     func admit(
-        _ rate: Rate, _ connection: Connection, then: @escaping @Sendable (isolated Gateway, Connection) -> Void,
-        refused: @escaping @Sendable (isolated Gateway, Connection, Int64) -> Void
-    ) {
-        self.admit(rate, "\(connection.address)", connection, then: then, refused: refused)
-    }
-
-    /// The same for any subject.
-    func admit(
-        _ rate: Rate, _ subject: String, _ connection: Connection,
-        then: @escaping @Sendable (isolated Gateway, Connection) -> Void,
-        refused: @escaping @Sendable (isolated Gateway, Connection, Int64) -> Void
+        _ rate: Rate, _ subject: String, _ connection: Connection, then: @escaping (Connection) -> Void,
+        refused: @escaping (Connection, Int64) -> Void
     ) {
         let id = connection.id
         // Bare: it lasts no longer than one answer of the bus, which has a limit of its own.
         Task {
             let wait = await self.limiter.admit(rate, subject)
             guard let connection = self.connections[id], connection.isPresent else { return }
-            if let wait { refused(self, connection, wait) } else { then(self, connection) }
+            if let wait { refused(connection, wait) } else { then(connection) }
         }
     }
 
@@ -177,7 +167,7 @@ extension Gateway {
         guard case .admitted = self.admits(frame, of: .guest(guest.id), on: connection) else { return }
         switch frame.definition.route {
         case .gateway: self.answer(frame, on: connection)
-        case .share, .ownShare: self.live(frame, of: .guest(guest), on: connection)
+        case .share, .ownShare: self.liveControl.received(frame, of: .guest(guest), on: connection, self)
         case .service, .mailbox, .ownMailbox:
             // These take no frames of guests.
             self.refuseUnhandled(frame, on: connection)
@@ -193,7 +183,7 @@ extension Gateway {
         case .gateway: self.answer(frame, on: connection)
         case .service(.calls): self.call(frame, of: session, on: connection)
         case .service(let service): self.ask(service, frame, session: session, on: connection)
-        case .share, .ownShare: self.live(frame, of: .session(session), on: connection)
+        case .share, .ownShare: self.liveControl.received(frame, of: .session(session), on: connection, self)
         case .mailbox, .ownMailbox: self.mail(frame, of: session, overRateFor: wait, on: connection)
         }
     }

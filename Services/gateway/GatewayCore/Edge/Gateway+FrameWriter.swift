@@ -10,9 +10,9 @@ extension Gateway {
     func answer(_ frame: ReceivedFrame, on connection: Connection) {
         switch frame.definition.type {
         case Ping.definition.type: self.pong(frame, on: connection)
-        case SendLivePacket.definition.type: self.livePacket(frame, on: connection)
-        case LiveResync.definition.type: self.liveResync(frame, on: connection)
-        case SendLiveAttention.definition.type: self.liveAttention(frame, on: connection)
+        case SendLivePacket.definition.type: self.live.packet(frame, on: connection, self)
+        case LiveResync.definition.type: self.live.resync(frame, on: connection, self)
+        case SendLiveAttention.definition.type: self.live.attention(frame, on: connection, self)
         default: self.refuseUnhandled(frame, on: connection)
         }
     }
@@ -38,10 +38,6 @@ extension Gateway {
         let head = ServerFrameDefinition.head(type: type, requestID: requestID)
         self.metrics.framesOut.increment()
         self.write(to: connection) { WebSocketWriter.text(head, payload, ServerFrameDefinition.tail, to: &$0) }
-    }
-
-    func reply<Frame: ServerFrame>(_ connection: Connection, _ frame: Frame, requestID: String?) {
-        self.reply(connection, type: Frame.type, payload: frame.json, requestID: requestID)
     }
 
     func refuse(_ connection: Connection, _ refusal: Refusal, requestID: String?) {

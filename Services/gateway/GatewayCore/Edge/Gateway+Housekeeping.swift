@@ -37,7 +37,7 @@ extension Gateway {
         self.sendConfirmed()
         self.tellDepartures()
         self.lookAtRates()
-        self.lookAtStreams()
+        self.live.check(self.second, self)
     }
 
     private func lookAtConnections(_ now: Int64) {
@@ -58,11 +58,6 @@ extension Gateway {
             case .open:
                 if now - connection.heardAt > Limits.idleTimeout.milliseconds {
                     self.close(connection, .idle)
-                    continue
-                }
-                if connection.live?.unread.isLost(at: now) == true {
-                    self.metrics.slowConsumersClosed.increment()
-                    self.close(connection, .slowConsumer)
                     continue
                 }
                 let turn = Int(truncatingIfNeeded: connection.id.value) + self.second
@@ -124,7 +119,7 @@ extension Gateway {
         } else if !isPingDue {
             return
         }
-        self.write(to: connection) { WebSocketWriter.ping(Self.pingPayload(confirmation.pingNumber), to: &$0) }
+        self.write(to: connection) { WebSocketWriter.ping(WebSocketWriter.payload(confirmation.pingNumber), to: &$0) }
     }
 
     func sendConfirmed() {
@@ -166,7 +161,7 @@ extension Gateway {
             lost.contains(Partition(of: $0)) || losses.includes(Keyspace.presence($0).name)
         }
         self.logger.warning("bus has lost something", [.count: .number(count)])
-        self.streamsMayHaveChanged(where: losses.includes)
+        self.live.mayHaveMissed(where: losses.includes, self)
         self.sharedCountsWereLost(where: losses.includes)
     }
 }

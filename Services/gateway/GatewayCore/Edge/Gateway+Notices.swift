@@ -11,7 +11,7 @@ extension Gateway {
             // Notices published before are lost, so the routers start over with every connection.
             self.isSubscribed = true
             self.announceAll()
-            self.streamsMayHaveChanged()
+            self.live.mayHaveMissed(self)
         case .subscriptionLost: self.isSubscribed = false
         case .notice(let channel, let bytes):
             self.countEvent()
@@ -19,7 +19,7 @@ extension Gateway {
                 if channel == Keyspace.nodes.name {
                     self.handle(try ClusterNotice(decoding: bytes))
                 } else if channel == self.feedChannel {
-                    self.handle(try FeedNotice(decoding: bytes))
+                    self.live.handle(try FeedNotice(decoding: bytes), self)
                 } else {
                     for event in try NodeNotice(decoding: bytes).events { self.handle(event) }
                 }
@@ -89,7 +89,7 @@ extension Gateway {
             for reader in readers { self.deliver(groupEvent: payload, to: reader) }
         case .presence(let id, let about, let state): self.tell(state, about: about, to: id)
         case .call(let delivery): self.deliver(delivery)
-        case .live(let id, let event): self.handle(event, on: id)
+        case .live(let id, let event): self.live.handle(event, on: id, self)
         case .guestMoved(let id, let epoch, let age): self.guestMoved(from: id, epoch: epoch, age: age)
         case .frame(let id, let type, let payload):
             guard let connection = self.connections[id] else { return }
@@ -309,9 +309,9 @@ extension Gateway {
     }
 
     func receivedPong(_ payload: [UInt8], on connection: Connection) {
-        if self.receivedContentPong(payload, on: connection) { return }
+        if self.live.receivedPong(payload, on: connection, self) { return }
         guard let confirmation = connection.confirmation, !confirmation.awaitingPong.isEmpty,
-            payload == Self.pingPayload(confirmation.pingNumber)
+            payload == WebSocketWriter.payload(confirmation.pingNumber)
         else { return }
         self.confirmed.add(confirmation.awaitingPong)
         confirmation.awaitingPong = []
@@ -321,10 +321,6 @@ extension Gateway {
             self.sendConfirmed()
             connection.mayHaveMore = true
         }
-    }
-
-    static func pingPayload(_ number: UInt64) -> [UInt8] {
-        withUnsafeBytes(of: number.bigEndian) { Array($0) }
     }
 }
 

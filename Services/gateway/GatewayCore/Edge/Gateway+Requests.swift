@@ -111,27 +111,33 @@ extension Gateway {
     /// - Returns: whether the request is pending; if not, the client has been told.
     @discardableResult
     func ask(_ service: ServiceName, _ frame: ReceivedFrame, session: Session?, on connection: Connection) -> Bool {
-        guard self.pendingRequests.count < GatewayLimits.pendingRequestsMax else {
-            self.fail(connection, because: .tooManyRequests, requestID: frame.requestID)
-            return false
-        }
-        guard let payload = self.passedOn(frame, on: connection) else { return false }
-        let number = self.pendingRequests.add(
-            .init(
-                connection: connection.id, requestID: frame.requestID,
-                kind: self.kind(of: frame, session, on: connection), epoch: session?.caller.epoch),
-            at: self.now)
-        self.log(number, frame.definition.type, of: session, on: connection)
+        let kind = self.kind(of: frame, session, on: connection)
+        guard let open = self.openRequest(for: frame, kind, of: session, on: connection) else { return false }
         let token: [UInt8] =
             frame.definition.passesToken
             ? frame.payload.withText(frame.definition.sessionField!) { Array($0) } : []
         self.send(
             ServiceRequest(
-                answer: AnswerAddress(node: self.node, question: number), connection: connection.id, session: session,
-                presentedToken: token,
-                body: .frame(type: frame.definition.type, payload: payload)),
-            to: service, number: number)
+                answer: AnswerAddress(node: self.node, question: open.number), connection: connection.id,
+                session: session, presentedToken: token,
+                body: .frame(type: frame.definition.type, payload: open.payload)),
+            to: service, number: open.number)
         return true
+    }
+
+    func openRequest(
+        for frame: ReceivedFrame, _ kind: PendingRequest.Kind, of session: Session?, on connection: Connection
+    ) -> OpenRequest? {
+        guard self.pendingRequests.count < GatewayLimits.pendingRequestsMax else {
+            self.fail(connection, because: .tooManyRequests, requestID: frame.requestID)
+            return nil
+        }
+        guard let payload = self.passedOn(frame, on: connection) else { return nil }
+        let number = self.pendingRequests.add(
+            .init(connection: connection.id, requestID: frame.requestID, kind: kind, epoch: session?.caller.epoch),
+            at: self.now)
+        self.log(number, frame.definition.type, of: session, on: connection)
+        return OpenRequest(number: number, payload: payload)
     }
 
     private func kind(of frame: ReceivedFrame, _ session: Session?, on connection: Connection) -> PendingRequest.Kind {
@@ -143,7 +149,7 @@ extension Gateway {
     }
 
     /// Logs a new request. Messages have log lines of their own.
-    func log(_ number: UInt64, _ type: String, of session: Session?, on connection: Connection) {
+    private func log(_ number: UInt64, _ type: String, of session: Session?, on connection: Connection) {
         self.logger.debug(
             "question asked",
             [
@@ -178,7 +184,6 @@ extension Gateway {
 
     // MARK: Failures
 
-    /// The request did not reach the bus.
     func failed(_ number: UInt64, because reason: FailureReason) {
         guard let request = self.pendingRequests.answered(number) else { return }
         self.failed(request, number, because: reason)

@@ -10,7 +10,7 @@ import Telemetry
 ///
 /// The actor lives on one event loop, the sockets' and the bus's own: nothing in here waits for a lock or hops between
 /// threads. More cores are used by more gateways.
-package actor Gateway {
+package actor Gateway: RequestHost {
     package nonisolated let node = NodeID.random()
     nonisolated let eventLoop: any EventLoop
     /// Where other gateways speak to this one.
@@ -51,31 +51,15 @@ package actor Gateway {
     var receipts = ArrivalPacing(
         interval: GatewayLimits.receiptsHeldFor, worthWaiting: GatewayLimits.receiptsWorthHolding,
         window: GatewayLimits.receiptRateWindow)
-    /// Lines of whisperers that are to be stored and have not been appended yet.
-    var heldLines: [LiveLine] = []
-    var isLineTimerSet = false
-    /// How many of them come.
-    var lines = ArrivalPacing(
-        interval: GatewayLimits.linesHeldFor, worthWaiting: GatewayLimits.linesWorthHolding,
-        window: GatewayLimits.lineRateWindow)
 
     var confirmed = ConfirmedNumbers()
     var failures = FailureLog()
     /// Of the last ping sent behind outcomes. None has another's number: a pong that comes late must not confirm what was written
     /// after its ping.
     var lastPing: UInt64 = 0
-    // Live conversations.
-    var live = LiveStreams()
-    var liveBudget = LiveMemoryBudget()
-    /// What this turn has for other gateways.
-    var feedBatch: FeedBatch
-    /// When the packets of this turn were read.
-    var packetsRead: [NIODeadline] = []
-    /// Shares that were told at the last report of something that is held or attended here.
-    var reportedShares: Set<LiveShare> = []
-    /// Participants' connections, and the shares that were told of some at the last report.
-    var roomsEntered: Set<RoomEntered> = []
-    var reportedRoomShares: Set<LiveShare> = []
+    private let liveJobs: LiveJobs
+    let liveControl: LiveControl
+    let live: LiveRelay
 
     /// Departures that the bus has not taken.
     var untold: [Departure] = []
@@ -116,7 +100,9 @@ package actor Gateway {
         self.logger = logger
         self.canary = Canary(self.node)
         self.feedChannel = Keyspace.feed(self.node).name
-        self.feedBatch = FeedBatch(of: self.node)
+        self.liveJobs = LiveJobs(bus: bus)
+        self.liveControl = LiveControl(node: self.node, jobs: self.liveJobs)
+        self.live = LiveRelay(node: self.node, bus: bus, metrics: self.metrics, jobs: self.liveJobs)
         self.limits = EdgeLimits(openConnections: configuration.openConnectionsMax, scale: configuration.rates.scale)
         self.limiter = RateLimiter(bus: bus, rates: configuration.rates)
         self.principalRates = RateLeases(
@@ -207,7 +193,7 @@ package actor Gateway {
             guard (try? await Task.sleep(for: GatewayLimits.drainPause)) != nil else { break }
         }
         self.appendHeldReceipts()
-        self.appendHeldLines()
+        self.liveJobs.appendHeld()
         for connection in self.connections.values { connection.channel.close(promise: nil) }
     }
 
@@ -230,14 +216,8 @@ package actor Gateway {
         self.turnEvents = 0
     }
 
-    // MARK: Time
-
-    /// Milliseconds of a clock that only goes forward.
-    nonisolated var now: Int64 { Int64(NIODeadline.now().uptimeNanoseconds / 1_000_000) }
-
     // MARK: Writing
 
-    /// Has `append` put frames at the end of what is written to the client in this turn.
     func write(to connection: Connection, _ append: (inout ByteBuffer) -> Void) {
         guard connection.isOpen else { return }
         if connection.outgoing == nil {
@@ -248,7 +228,6 @@ package actor Gateway {
         append(&connection.outgoing!)
     }
 
-    /// Writes bytes that several clients get. They are copied only where something else is written in this turn.
     func write(_ shared: ByteBuffer, to connection: Connection) {
         guard connection.isOpen else { return }
         guard connection.outgoing == nil else {
@@ -298,7 +277,7 @@ package actor Gateway {
             }
             self.announcements.removeAll(keepingCapacity: true)
         }
-        self.publishFeed()
+        self.live.publish()
         let dirty = self.dirty
         self.dirty.removeAll(keepingCapacity: true)
         var bytes = 0
@@ -315,7 +294,7 @@ package actor Gateway {
             }
         }
         self.metrics.bytesOut.increment(by: bytes)
-        self.recordFanOut()
+        self.live.recordFanOut()
     }
 
     func lookAtUnsent(of connection: Connection) {
@@ -329,10 +308,12 @@ package actor Gateway {
         (try? connection.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
     }
 
-    // MARK: Closing
+    // MARK: Connections
+
+    func connection(_ id: ConnectionID) -> Connection? { self.connections[id] }
 
     /// Says goodbye. The socket goes when the client has answered, or after `closeLinger` (RFC 6455 §7.1.1).
-    func close(_ connection: Connection, _ code: CloseCode, reason: String = "") {
+    func close(_ connection: Connection, _ code: CloseCode, reason: String) {
         guard connection.isOpen else { return }
         self.write(to: connection) { WebSocketWriter.close(code.rawValue, reason: reason, to: &$0) }
         connection.phase = .closing(since: self.now)
@@ -342,9 +323,8 @@ package actor Gateway {
 
     /// The connection is no longer the live one of its identity or guest.
     func unbind(_ connection: Connection) {
-        self.leaveConversations(of: connection)
-        self.leaveRooms(of: connection)
-        self.leaveStreams(of: connection)
+        self.liveControl.leave(connection.id)
+        self.live.leave(connection.id, self)
         let token = connection.machine.newestToken
         if let guest = connection.machine.guest { self.unbind(connection, from: guest) }
         let framesWait = connection.machine.ended()

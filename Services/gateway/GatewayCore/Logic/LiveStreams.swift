@@ -105,6 +105,7 @@ final class StreamFeed {
 final class StreamListener {
     /// At hand for each packet. It leaves all streams before it is forgotten.
     let socket: Connection
+    let part: LiveParticipation
     let principal: PrincipalID
     var place: ListenerPosition
     /// The stream as the client was told last.
@@ -115,8 +116,9 @@ final class StreamListener {
 
     var connection: ConnectionID { self.socket.id }
 
-    init(socket: Connection, principal: PrincipalID, since: Timestamp) {
+    init(socket: Connection, _ part: LiveParticipation, principal: PrincipalID, since: Timestamp) {
         self.socket = socket
+        self.part = part
         self.principal = principal
         self.place = ListenerPosition(line: 0, since: since)
     }
@@ -143,6 +145,7 @@ struct ResyncPace {
 /// The streams that connections of a gateway hold and attend, and the nodes that attend what is held here.
 struct LiveStreams {
     private(set) var feeds: [ConversationID: StreamFeed] = [:]
+    private var budget = LiveMemoryBudget()
     /// By conversation: nodes that attend it, and when they last said so. Also of conversations that are not held here: the news
     /// that one is may come later.
     private var attendance: [ConversationID: [NodeID: Int64]] = [:]
@@ -157,7 +160,25 @@ struct LiveStreams {
         return feed
     }
 
-    mutating func forget(_ conversation: ConversationID) { self.feeds[conversation] = nil }
+    mutating func forget(_ feed: StreamFeed) {
+        self.budget.changed(by: -feed.memory.bytes)
+        self.feeds[feed.conversation] = nil
+    }
+
+    /// Changes what is remembered of a stream, and keeps the bound of all.
+    mutating func remember(_ feed: StreamFeed, _ change: (StreamFeed) -> Void) {
+        let before = feed.memory.bytes
+        change(feed)
+        self.budget.changed(by: feed.memory.bytes - before)
+        let forgotten = self.budget.toForget {
+            self.feeds.values.map { ($0.conversation, $0.memory.bytes, $0.heardAt) }
+        }
+        for conversation in forgotten {
+            guard let feed = self.feeds[conversation] else { continue }
+            self.budget.changed(by: -feed.memory.bytes)
+            feed.memory.forget()
+        }
+    }
 
     // MARK: Nodes
 

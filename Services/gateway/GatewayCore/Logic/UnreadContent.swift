@@ -53,6 +53,17 @@ struct UnreadContent {
         return true
     }
 
+    private static let pingMark = UInt8(ascii: "L")
+
+    /// The payload of a ping behind content. Other pings of the gateway have no mark.
+    static func pingPayload(_ number: UInt64) -> [UInt8] { [self.pingMark] + WebSocketWriter.payload(number) }
+
+    /// - Returns: the number of the ping that this pong answers; `nil` if it answers no ping behind content.
+    static func pingNumber(in pong: [UInt8]) -> UInt64? {
+        guard pong.count == 9, pong[0] == self.pingMark else { return nil }
+        return pong.dropFirst().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    }
+
     /// No pong has come for too long.
     func isLost(at now: Int64) -> Bool {
         self.pings.first.map { now - $0.at > LiveFeedLimits.pongMax.milliseconds } ?? false

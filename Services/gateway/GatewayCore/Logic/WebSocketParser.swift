@@ -170,6 +170,9 @@ package enum WebSocketWriter {
         buffer.writeBytes(payload)
     }
 
+    /// A number as a ping's payload.
+    static func payload(_ number: UInt64) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
+
     package static func pong(_ payload: [UInt8], to buffer: inout ByteBuffer) {
         Self.head(0x8A, payload.count, to: &buffer)
         buffer.writeBytes(payload)

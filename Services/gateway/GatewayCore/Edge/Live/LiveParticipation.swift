@@ -1,20 +1,12 @@
 import Contract
 
-/// What one connection holds and attends. Absent on all that never did, so that an idle client costs nothing.
+/// Streams that one connection holds and attends. A connection that never did has none, so that an idle client costs nothing.
 final class LiveParticipation {
     /// Streams whose content it may send.
     var held: [ConversationID] = []
     /// Conversations that it has joined.
     var attended: [ConversationID] = []
-    /// Rooms in which it is a participant's.
-    var rooms: [UUIDText] = []
     var unread = UnreadContent()
-}
-
-/// A participant's connection in a room.
-struct RoomEntered: Hashable {
-    var room: UUIDText
-    var connection: ConnectionID
 }
 
 extension Connection {

@@ -1,0 +1,96 @@
+import Bus
+import Contract
+import ServerCrypto
+
+/// Control frames of live conversations and frames of rooms: they go to the share of the conversation or room that they name
+/// (contract §14.1, §15.6).
+final class LiveControl {
+    private let node: NodeID
+    private let jobs: LiveJobs
+    /// Conversations that frames of a connection have named, the newest last. Their shares are told when the connection ends.
+    private var named: [ConnectionID: [ConversationID]] = [:]
+
+    init(node: NodeID, jobs: LiveJobs) {
+        self.node = node
+        self.jobs = jobs
+    }
+
+    func received(
+        _ frame: ReceivedFrame, of principal: Principal, on connection: Connection, _ host: isolated some RequestHost
+    ) {
+        // A race: the connection ended while the frame waited for its rate. It can get no answer.
+        guard connection.isOpen else { return }
+        if let guess = frame.definition.guess, let field = frame.definition.guessField, frame.payload.has(field) {
+            // The principal's own rate first: others of the same address may go on.
+            return host.admit(guess.rate, "\(principal.id)", connection) {
+                self.pass(on: frame, of: principal, within: guess.addressRate, on: $0, host)
+            } refused: {
+                host.refuse(
+                    $0, Refusal(.rateLimited, "too many of these", retryAfterMilliseconds: $1),
+                    requestID: frame.requestID)
+            }
+        }
+        guard let rate = frame.definition.addressRate else {
+            return self.pass(on: frame, of: principal, on: connection, host)
+        }
+        self.pass(on: frame, of: principal, within: rate, on: connection, host)
+    }
+
+    private func pass(
+        on frame: ReceivedFrame, of principal: Principal, within rate: Rate, on connection: Connection,
+        _ host: isolated some RequestHost
+    ) {
+        host.admit(rate, connection) {
+            // A closed connection has ended its part in all conversations.
+            if $0.isOpen { self.pass(on: frame, of: principal, on: $0, host) }
+        } refused: {
+            host.refuse(
+                $0, Refusal(.rateLimited, "too many of these from this address", retryAfterMilliseconds: $1),
+                requestID: frame.requestID)
+        }
+    }
+
+    private func pass(
+        on frame: ReceivedFrame, of principal: Principal, on connection: Connection, _ host: isolated some RequestHost
+    ) {
+        guard let request = host.openRequest(for: frame, .frame, of: principal.session, on: connection) else { return }
+        // A join by code names no room: any share looks it up.
+        let named = frame.definition.shareField.flatMap { frame.payload.has($0) ? frame.payload.uuid($0) : nil }
+        let isGuess = frame.definition.guessField.map { frame.payload.has($0) } ?? false
+        if let named, !frame.definition.isOfRooms {
+            self.remember(ConversationID(high: named.high, low: named.low), of: connection.id)
+        }
+        let number = request.number
+        let job = LiveRequest(
+            answer: AnswerAddress(node: self.node, question: number), connection: connection.id, principal: principal,
+            requestID: frame.requestID, type: frame.definition.type, payload: request.payload, receivedAt: .now,
+            origin: isGuess || frame.definition.addressRate != nil ? Self.origin(of: connection.address) : 0)
+        // The bus calls back on the loop.
+        self.jobs.append(.frame(job), to: named.map { LiveShare(of: $0) } ?? LiveShare(of: principal.id)) { _ in
+            host.assumeIsolated { $0.failed(number, because: .busFailed) }
+        }
+    }
+
+    /// The same at every gateway, and no address.
+    private static func origin(of address: ClientAddress) -> UInt64 {
+        SHA256.hash(Array("whisper-origin\n\(address)\n".utf8)).bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    private func remember(_ conversation: ConversationID, of connection: ConnectionID) {
+        var conversations = self.named[connection] ?? []
+        if conversations.last == conversation { return }
+        conversations.removeAll { $0 == conversation }
+        conversations.append(conversation)
+        if conversations.count > GatewayLimits.conversationsRememberedMax { conversations.removeFirst() }
+        self.named[connection] = conversations
+    }
+
+    /// Tells the shares of its conversations that the connection has ended. If this is lost, it heals: reports omit the connection.
+    func leave(_ connection: ConnectionID) {
+        for conversation in self.named.removeValue(forKey: connection) ?? [] {
+            self.jobs.append(
+                .left(conversation, LiveConnection(node: self.node, connection: connection)),
+                to: LiveShare(of: conversation))
+        }
+    }
+}
