@@ -148,17 +148,24 @@ extension Gateway {
         }
     }
 
+    /// Has auth check a login, as often as logins from this address may fail.
+    private func check(proof frame: ReceivedFrame, on connection: Connection) {
+        let (id, address) = (connection.id, connection.address)
+        self.rates.admitLookUp(from: address, self) {
+            guard let connection = self.connections[id], connection.isOpen,
+                self.ask(.auth, frame, session: nil, on: connection)
+            else { return self.rates.settle(address, isNobodys: false, self) }
+        } refused: { wait in
+            guard let connection = self.connections[id] else { return }
+            self.refuse(connection, .overUnknownTokens(wait), requestID: frame.requestID)
+        }
+    }
+
     func admit(
         _ rate: Rate, _ subject: String, _ connection: Connection, then: @escaping (Connection) -> Void,
         refused: @escaping (Connection, Int64) -> Void
     ) {
-        let id = connection.id
-        // Bare: it lasts no longer than one answer of the bus, which has a limit of its own.
-        Task {
-            let wait = await self.limiter.admit(rate, subject)
-            guard let connection = self.connections[id], connection.isPresent else { return }
-            if let wait { refused(connection, wait) } else { then(connection) }
-        }
+        self.rates.admit(rate, subject, connection.id, then: then, refused: refused, self)
     }
 
     // MARK: Frames of guests
@@ -207,7 +214,7 @@ extension Gateway {
             return .ended
         }
         guard let rate = frame.definition.rate else { return .admitted(overRateFor: nil) }
-        switch self.take(rate, principal) {
+        switch self.rates.take(rate, principal, self) {
         case .admitted: return .admitted(overRateFor: nil)
         case .refused(let milliseconds):
             // Nobody waits for the answer to a keystroke.

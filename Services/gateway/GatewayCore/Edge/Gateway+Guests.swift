@@ -45,7 +45,7 @@ extension Gateway {
         guard self.boundGuests[guest.id] === connection else { return }
         self.boundGuests[guest.id] = nil
         self.metrics.guests.set(self.boundGuests.count)
-        self.knownTokens.add(guest.tokenHash)
+        self.rates.remember(token: guest.tokenHash)
         self.bus.deleteWithoutWaiting(
             Keyspace.presence(guest.id), ifStill: self.presence(of: guest, on: connection))
     }

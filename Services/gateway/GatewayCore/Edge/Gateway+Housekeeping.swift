@@ -36,7 +36,7 @@ extension Gateway {
         if self.second % GatewayLimits.confirmedRememberedSeconds == 0 { self.confirmed.age() }
         self.sendConfirmed()
         self.tellDepartures()
-        self.lookAtRates()
+        self.rates.check(self.second, self)
         self.live.check(self.second, self)
     }
 
@@ -162,6 +162,6 @@ extension Gateway {
         }
         self.logger.warning("bus has lost something", [.count: .number(count)])
         self.live.mayHaveMissed(where: losses.includes, self)
-        self.sharedCountsWereLost(where: losses.includes)
+        self.rates.sharedCountsWereLost(where: losses.includes, self)
     }
 }

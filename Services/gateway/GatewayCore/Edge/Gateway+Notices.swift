@@ -67,7 +67,7 @@ extension Gateway {
             // A race: it came too late, and the client was told so. Or a Job was done twice.
             guard let request = self.pendingRequests.answered(number) else { return }
             self.logger.debug("question answered", self.facts(of: answer, to: request, number))
-            self.settle(request, with: answer)
+            self.rates.settle(request, with: answer, self)
             self.handle(answer, to: request, number)
         case .bound(let id, let isCaughtUp, let number):
             guard let connection = self.connections[id] else { return }

@@ -190,7 +190,7 @@ extension Gateway {
     }
 
     func failed(_ request: PendingRequest, _ number: UInt64, because reason: FailureReason) {
-        self.settle(request, with: nil)
+        self.rates.settle(request, with: nil, self)
         guard let connection = self.connections[request.connection] else { return }
         self.log(request, number, because: reason)
         switch request.kind {

@@ -10,18 +10,18 @@ extension Gateway {
     func lookUp(_ token: ShownToken, for connection: Connection) {
         let (id, address) = (connection.id, connection.address)
         // One that was valid here does not count against the address.
-        if self.knownTokens.take(token.hash) { return self.resolve(token, for: id, from: nil) }
-        self.admitLookUp(from: address) {
-            $0.resolve(token, for: id, from: address)
+        if self.rates.takeKnown(token: token.hash) { return self.resolve(token, for: id, from: nil) }
+        self.rates.admitLookUp(from: address, self) {
+            self.resolve(token, for: id, from: address)
         } refused: {
-            $0.lookUpFailed(on: id, .overUnknownTokens($1))
+            self.lookUpFailed(on: id, .overUnknownTokens($0))
         }
     }
 
     /// Asks the cache, then auth, whose token it is.
     private func resolve(_ token: ShownToken, for id: ConnectionID, from address: ClientAddress?) {
         guard let connection = self.connections[id], connection.isOpen else {
-            if let address { self.settle(address, isNobodys: false) }
+            if let address { self.rates.settle(address, isNobodys: false, self) }
             return
         }
         switch token {
@@ -36,7 +36,7 @@ extension Gateway {
             // A cache that is away, empty, from another release or somebody else's is no answer: auth has one.
             let cached = try? await self.bus.get(Keyspace.session(hash))
             if let cached, let session = try? Session(decoding: cached), session.tokenHash == hash {
-                if let address { self.settle(address, isNobodys: session.expiresAt <= .now) }
+                if let address { self.rates.settle(address, isNobodys: session.expiresAt <= .now, self) }
                 self.lookedUp(session, on: id)
             } else {
                 self.ask(.session(tokenHash: hash, from: address), .session(tokenHash: hash), for: id, from: address)
@@ -49,7 +49,7 @@ extension Gateway {
         Task {
             let cached = try? await self.bus.get(Keyspace.guest(hash))
             if let cached, let guest = try? Guest(decoding: cached), guest.tokenHash == hash {
-                if let address { self.settle(address, isNobodys: guest.expiresAt <= .now) }
+                if let address { self.rates.settle(address, isNobodys: guest.expiresAt <= .now, self) }
                 self.lookedUp(guest, on: id)
             } else {
                 self.ask(.guest(tokenHash: hash, from: address), .guest(tokenHash: hash), for: id, from: address)
@@ -63,7 +63,7 @@ extension Gateway {
         _ kind: PendingRequest.Kind, _ body: ServiceRequest.Body, for id: ConnectionID, from address: ClientAddress?
     ) {
         guard let connection = self.connections[id], connection.isOpen else {
-            if let address { self.settle(address, isNobodys: false) }
+            if let address { self.rates.settle(address, isNobodys: false, self) }
             return
         }
         let number = self.pendingRequests.add(.init(connection: id, requestID: nil, kind: kind), at: self.now)

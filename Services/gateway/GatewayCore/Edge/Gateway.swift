@@ -10,7 +10,7 @@ import Telemetry
 ///
 /// The actor lives on one event loop, the sockets' and the bus's own: nothing in here waits for a lock or hops between
 /// threads. More cores are used by more gateways.
-package actor Gateway: RequestHost {
+package actor Gateway: RequestHost, RateGateHost {
     package nonisolated let node = NodeID.random()
     nonisolated let eventLoop: any EventLoop
     /// Where other gateways speak to this one.
@@ -24,16 +24,7 @@ package actor Gateway: RequestHost {
     let logger: Logger
     let metrics = GatewayMetrics()
     let limits: EdgeLimits
-    let limiter: RateLimiter
-    var principalRates: RateLeases<PrincipalID>
-    var addressRates: RateLeases<ClientAddress>
-    /// When an answer last said that Redis had lost its counts.
-    var lossHeardAt: Int64 = 0
-    /// Tokens and proofs of each address that are being looked up, or are to be.
-    var lookUps: [ClientAddress: LookUps] = [:]
-    var knownTokens = KnownTokens()
-    /// Connections that have ended while frames of theirs waited for a rate.
-    var endedConnections: [Connection] = []
+    let rates: RateGate
     let trustedProxies: TrustedProxies
 
     var connections: [ConnectionID: Connection] = [:]
@@ -104,12 +95,7 @@ package actor Gateway: RequestHost {
         self.liveControl = LiveControl(node: self.node, jobs: self.liveJobs)
         self.live = LiveRelay(node: self.node, bus: bus, metrics: self.metrics, jobs: self.liveJobs)
         self.limits = EdgeLimits(openConnections: configuration.openConnectionsMax, scale: configuration.rates.scale)
-        self.limiter = RateLimiter(bus: bus, rates: configuration.rates)
-        self.principalRates = RateLeases(
-            Rates.all.filter { $0.per != .address }, of: configuration.rates,
-            countedMax: GatewayLimits.principalRatesCountedMax)
-        self.addressRates = RateLeases(
-            [Rates.unknownTokens], of: configuration.rates, countedMax: GatewayLimits.addressRatesCountedMax)
+        self.rates = RateGate(bus: bus, rates: configuration.rates)
         self.trustedProxies = configuration.trustedProxies
     }
 
@@ -312,6 +298,13 @@ package actor Gateway: RequestHost {
 
     func connection(_ id: ConnectionID) -> Connection? { self.connections[id] }
 
+    func bound(_ principal: PrincipalID) -> Connection? {
+        switch principal {
+        case .identity(let identity): self.bound[identity]
+        case .guest(let guest): self.boundGuests[guest]
+        }
+    }
+
     /// Says goodbye. The socket goes when the client has answered, or after `closeLinger` (RFC 6455 §7.1.1).
     func close(_ connection: Connection, _ code: CloseCode, reason: String) {
         guard connection.isOpen else { return }
@@ -332,10 +325,8 @@ package actor Gateway: RequestHost {
         let identity = session.caller.identity
         guard self.bound[identity] === connection else { return }
         self.bound[identity] = nil
-        if framesWait, self.endedConnections.count < GatewayLimits.endedConnectionsMax {
-            self.endedConnections.append(connection)
-        }
-        if let token { self.knownTokens.add(token) }
+        if framesWait { self.rates.framesWait(of: connection) }
+        if let token { self.rates.remember(token: token) }
         self.tell(
             Departure(identity: identity, connection: connection.id, presence: self.presence(of: connection, session)))
     }
