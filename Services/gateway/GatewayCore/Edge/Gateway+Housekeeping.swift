@@ -127,7 +127,7 @@ extension Gateway {
         guard !numbers.isEmpty else { return }
         // Any partition does; the node's own number spreads the nodes. Lost, they are sent and confirmed again.
         let partition = Partition.all[Int(self.node.value % UInt64(Partition.count))]
-        self.append(.outcomesConfirmed(numbers), to: partition)
+        self.mailboxJobs.append(.outcomesConfirmed(numbers), to: partition, self)
     }
 
     private func tellDepartures() {
@@ -140,14 +140,7 @@ extension Gateway {
 
     private func lookAtBus() async {
         defer { self.isLookingAtBus = false }
-        let partitions = self.partitionDepths.takeUnsettled()
-        if !partitions.isEmpty {
-            if let depths = try? await self.bus.depth(of: partitions.map { Keyspace.mailbox($0).name }) {
-                self.partitionDepths.saw(depths, of: partitions)
-            } else {
-                self.partitionDepths.sawNothing(of: partitions)
-            }
-        }
+        await self.mailboxJobs.checkDepths(self)
         await self.lookAtCanary()
     }
 

@@ -114,9 +114,9 @@ extension Gateway {
     private func reconcile(with entries: [ConnectionSnapshotEntry]) {
         let gone = entries.lazy.filter { self.bound[$0.identity]?.id != $0.connection }
         for entry in gone.prefix(GatewayLimits.departuresAtOnceMax) {
-            self.append(
+            self.mailboxJobs.append(
                 .unbound(identity: entry.identity, node: self.node, connection: entry.connection),
-                to: Partition(of: entry.identity))
+                to: Partition(of: entry.identity), self)
         }
     }
 

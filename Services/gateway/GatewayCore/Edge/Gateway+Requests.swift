@@ -31,7 +31,9 @@ extension Gateway {
             let request = FetchRequest(
                 answer: AnswerAddress(node: self.node, question: number), connection: connection.id,
                 caller: session.caller, after: fetch.cursor?.after ?? 0, limit: fetch.limit)
-            self.append(.fetch(request), to: partition) { $0.failed(number, because: .busFailed) }
+            self.mailboxJobs.append(.fetch(request), to: partition, self) { _ in
+                self.assumeIsolated { $0.failed(number, because: .busFailed) }
+            }
             self.log(number, frame.definition.type, of: session, on: connection)
         case DeliveryReceipt.definition.type:
             let receipt = DeliveryReceipt(frame.payload)
@@ -40,7 +42,8 @@ extension Gateway {
                 timestamp: receipt.timestamp)
             // A receipt that gets lost heals: the message is still pending, comes again, and is acknowledged again. Of what went out
             // in a page the router awaits no receipt until it is told how far the connection is.
-            self.hold(.init(report: report, connection: connection.id), for: Partition(of: session.caller.identity))
+            self.mailboxJobs.hold(
+                .init(report: report, connection: connection.id), for: Partition(of: session.caller.identity), self)
             self.logger.debug(
                 "receipt forwarded",
                 [
@@ -50,9 +53,9 @@ extension Gateway {
         case Typing.definition.type:
             let typing = Typing(frame.payload)
             let partition = Partition(of: typing.to)
-            guard !self.partitionDepths.isFull(partition) else { return }
+            guard !self.mailboxJobs.isFull(partition) else { return }
             let news = TypingNews(from: session.caller.identity, to: typing.to, isTyping: typing.isTyping)
-            self.append(.typing(news), to: partition) { _ in }
+            self.mailboxJobs.append(.typing(news), to: partition, self)
         default:
             // Our own bug: a frame with a mailbox route has a Job.
             assertionFailure("\(frame.definition.type) has no job")
@@ -77,7 +80,9 @@ extension Gateway {
             senderKey: session.signPublicKey, messageID: message.messageID, to: message.to, group: message.groupID,
             timestamp: message.timestamp, signature: message.signature, digest: digest.finish(),
             payload: message.relayed(), receivedAt: .now, overRateFor: wait, attachmentKey: message.attachmentKey)
-        self.append(.accept(envelope), to: partition) { $0.failed(number, because: .busFailed) }
+        self.mailboxJobs.append(.accept(envelope), to: partition, self) { _ in
+            self.assumeIsolated { $0.failed(number, because: .busFailed) }
+        }
         self.logger.debug(
             "message forwarded",
             [
@@ -96,7 +101,7 @@ extension Gateway {
             self.fail(connection, because: .tooManyRequests, requestID: requestID)
             return nil
         }
-        guard !self.partitionDepths.isFull(partition) else {
+        guard !self.mailboxJobs.isFull(partition) else {
             self.fail(connection, because: .partitionFull, requestID: requestID)
             return nil
         }

@@ -35,13 +35,7 @@ package actor Gateway: RequestHost, RateGateHost {
     /// WebSockets of each client address.
     var openConnections: [ClientAddress: Int] = [:]
     var pendingRequests = PendingRequests()
-    var partitionDepths = PartitionDepths()
-    var heldReceipts = HeldReceipts()
-    var isReceiptTimerSet = false
-    /// How many of them come.
-    var receipts = ArrivalPacing(
-        interval: GatewayLimits.receiptsHeldFor, worthWaiting: GatewayLimits.receiptsWorthHolding,
-        window: GatewayLimits.receiptRateWindow)
+    let mailboxJobs: MailboxJobs
 
     var confirmed = ConfirmedNumbers()
     var failures = FailureLog()
@@ -91,6 +85,7 @@ package actor Gateway: RequestHost, RateGateHost {
         self.logger = logger
         self.canary = Canary(self.node)
         self.feedChannel = Keyspace.feed(self.node).name
+        self.mailboxJobs = MailboxJobs(bus: bus)
         self.liveJobs = LiveJobs(bus: bus)
         self.liveControl = LiveControl(node: self.node, jobs: self.liveJobs)
         self.live = LiveRelay(node: self.node, bus: bus, metrics: self.metrics, jobs: self.liveJobs)
@@ -178,7 +173,7 @@ package actor Gateway: RequestHost, RateGateHost {
             }
             guard (try? await Task.sleep(for: GatewayLimits.drainPause)) != nil else { break }
         }
-        self.appendHeldReceipts()
+        self.mailboxJobs.appendHeld(self)
         self.liveJobs.appendHeld()
         for connection in self.connections.values { connection.channel.close(promise: nil) }
     }
@@ -238,7 +233,7 @@ package actor Gateway: RequestHost, RateGateHost {
         connection.deliveryCursor.announced(at: self.now)
         let partition = Partition(of: session.caller.identity)
         if now {
-            return self.append(.bound([announcement]), to: partition)
+            return self.mailboxJobs.append(.bound([announcement]), to: partition, self)
         }
         self.announcements[partition.index, default: []].append(announcement)
         self.scheduleFlush()
@@ -258,7 +253,7 @@ package actor Gateway: RequestHost, RateGateHost {
                 let list = announced.filter { self.connections[$0.connection]?.isOpen == true }
                 for start in stride(from: 0, to: list.count, by: GatewayLimits.announcementsPerJobMax) {
                     let part = Array(list[start..<min(start + GatewayLimits.announcementsPerJobMax, list.count)])
-                    self.append(.bound(part), to: Partition(index)!)
+                    self.mailboxJobs.append(.bound(part), to: Partition(index)!, self)
                 }
             }
             self.announcements.removeAll(keepingCapacity: true)
@@ -334,11 +329,13 @@ package actor Gateway: RequestHost, RateGateHost {
     /// As long as its router has not heard of it, mail for it wakes nobody.
     func tell(_ departure: Departure) {
         self.bus.deleteWithoutWaiting(Keyspace.presence(departure.identity), ifStill: departure.presence)
-        self.append(
+        self.mailboxJobs.append(
             .unbound(identity: departure.identity, node: self.node, connection: departure.connection),
-            to: Partition(of: departure.identity)
-        ) { gateway in
-            if gateway.untold.count < GatewayLimits.departuresUntoldMax { gateway.untold.append(departure) }
+            to: Partition(of: departure.identity), self
+        ) { _ in
+            self.assumeIsolated {
+                if $0.untold.count < GatewayLimits.departuresUntoldMax { $0.untold.append(departure) }
+            }
         }
     }
 
