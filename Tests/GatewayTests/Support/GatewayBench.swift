@@ -139,14 +139,10 @@ extension Gateway {
     func isBound(_ identity: WhisperID) -> Bool { self.bound[identity] != nil }
 
     /// Outcomes and group events that were written to it.
-    func unconfirmed(on connection: ConnectionID) -> Int {
-        self.connections[connection]?.confirmation.map { $0.written.count + $0.awaitingPong.count } ?? 0
-    }
+    func unconfirmed(on connection: ConnectionID) -> Int { self.outcomes.unconfirmed(on: connection) }
 
     /// Something was written to it that its client has yet to confirm.
-    func waitsForPong(_ connection: ConnectionID) -> Bool {
-        self.connections[connection]?.confirmation?.isEmpty == false
-    }
+    func waitsForPong(_ connection: ConnectionID) -> Bool { self.unconfirmed(on: connection) > 0 }
 }
 
 let token = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"

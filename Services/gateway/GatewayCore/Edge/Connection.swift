@@ -33,9 +33,6 @@ final class Connection {
     var machine = ConnectionSession()
     /// What has been written to the client, and whether the router of the mailbox agrees.
     var deliveryCursor = DeliveryCursor(boundAt: Timestamp(milliseconds: 0))
-    /// Outcomes and group events on their way; absent while there are none.
-    var confirmation: Confirmation?
-
     /// More outcomes or group events may wait than one page held: routers are asked at the next look around, after they have heard
     /// what was confirmed.
     var mayHaveMore = false
@@ -77,26 +74,13 @@ final class Connection {
         if case .open = self.phase { true } else { false }
     }
 
+    /// Whether the second is this connection's turn. What concerns every connection is spread over many seconds.
+    func isDue(every seconds: Int, at second: Int) -> Bool {
+        (Int(truncatingIfNeeded: self.id.value) + second) % seconds == 0
+    }
+
     /// Whose it is, or was when it ended.
     var session: Session? { self.machine.session }
-}
-
-/// Outcomes and group events leave the database when the client's own WebSocket layer has answered a ping sent behind them: a socket
-/// that took the bytes proves nothing about a phone in a tunnel.
-final class Confirmation {
-    /// Written, and not yet covered by a ping.
-    var written: [Int64] = []
-    /// Covered by the ping under way.
-    var awaitingPong: [Int64] = []
-    var pingNumber: UInt64 = 0
-    /// Payloads of the group events among them.
-    var groupEventBytes = 0
-    /// A page of outcomes or group events was full: ask for more when it is confirmed.
-    var hasMore = false
-
-    func holds(_ number: Int64) -> Bool { self.written.contains(number) || self.awaitingPong.contains(number) }
-    var isFull: Bool { self.written.count >= ClusterLimits.outcomesPerBindMax }
-    var isEmpty: Bool { self.written.isEmpty && self.awaitingPong.isEmpty }
 }
 
 /// A bound connection that has ended.

@@ -159,7 +159,9 @@ extension Gateway {
             if connection.bucket.take(self.limits.frames, at: self.now) == nil {
                 self.write(to: connection) { WebSocketWriter.pong(payload, to: &$0) }
             }
-        case .pong(let payload): self.receivedPong(payload, on: connection)
+        case .pong(let payload):
+            if self.live.receivedPong(payload, on: connection, self) { break }
+            self.outcomes.receivedPong(payload, on: connection, self)
         case .close(let answer):
             self.close(connection, answer)
             self.endSocket(of: connection)

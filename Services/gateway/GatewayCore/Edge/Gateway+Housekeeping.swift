@@ -33,8 +33,7 @@ extension Gateway {
         self.metrics.framesInFlight.set(self.pendingRequests.count)
         self.lookAtConnections(now)
         self.enforceMemoryBudget()
-        if self.second % GatewayLimits.confirmedRememberedSeconds == 0 { self.confirmed.age() }
-        self.sendConfirmed()
+        self.outcomes.check(self.second, self)
         self.tellDepartures()
         self.rates.check(self.second, self)
         self.live.check(self.second, self)
@@ -60,12 +59,11 @@ extension Gateway {
                     self.close(connection, .idle)
                     continue
                 }
-                let turn = Int(truncatingIfNeeded: connection.id.value) + self.second
-                if turn % pingEvery == 0 { self.lookAtUnsent(of: connection) }
-                if let confirmation = connection.confirmation {
-                    self.confirm(confirmation, on: connection, isPingDue: turn % pingEvery == 0)
-                } else if turn % pingEvery == 0 {
-                    self.write(to: connection) { WebSocketWriter.ping([], to: &$0) }
+                if connection.isDue(every: pingEvery, at: self.second) {
+                    self.lookAtUnsent(of: connection)
+                    if self.outcomes.unconfirmed(on: connection.id) == 0 {
+                        self.write(to: connection) { WebSocketWriter.ping([], to: &$0) }
+                    }
                 }
                 if connection.machine.hasExpired(at: wallClock) {
                     // Whoever has its socket must not get mail for longer than its token may send some.
@@ -74,9 +72,12 @@ extension Gateway {
                     self.close(connection, .normal)
                     continue
                 }
+                let isPresenceDue = connection.isDue(every: presenceEvery, at: self.second)
                 if let guest = connection.machine.guest {
-                    if turn % GatewayLimits.guestCheckSeconds == 0 { guests.append(connection) }
-                    if turn % presenceEvery == 0 { present.append(Keyspace.presence(guest.id)) }
+                    if connection.isDue(every: GatewayLimits.guestCheckSeconds, at: self.second) {
+                        guests.append(connection)
+                    }
+                    if isPresenceDue { present.append(Keyspace.presence(guest.id)) }
                     continue
                 }
                 guard let session = connection.session else { continue }
@@ -86,7 +87,7 @@ extension Gateway {
                     connection.mayHaveMore = false
                     self.announce(connection)
                 }
-                if turn % presenceEvery == 0 { present.append(Keyspace.presence(session.caller.identity)) }
+                if isPresenceDue { present.append(Keyspace.presence(session.caller.identity)) }
             }
         }
         self.check(guests)
@@ -108,26 +109,6 @@ extension Gateway {
             // Without the linger: the memory is needed now.
             connection.channel.close(promise: nil)
         }
-    }
-
-    /// Sends a ping behind outcomes that none covers yet, one at a time for each connection.
-    private func confirm(_ confirmation: Confirmation, on connection: Connection, isPingDue: Bool) {
-        if confirmation.awaitingPong.isEmpty, !confirmation.written.isEmpty {
-            self.lastPing += 1
-            confirmation.pingNumber = self.lastPing
-            swap(&confirmation.awaitingPong, &confirmation.written)
-        } else if !isPingDue {
-            return
-        }
-        self.write(to: connection) { WebSocketWriter.ping(WebSocketWriter.payload(confirmation.pingNumber), to: &$0) }
-    }
-
-    func sendConfirmed() {
-        let numbers = self.confirmed.takeUnsaid()
-        guard !numbers.isEmpty else { return }
-        // Any partition does; the node's own number spreads the nodes. Lost, they are sent and confirmed again.
-        let partition = Partition.all[Int(self.node.value % UInt64(Partition.count))]
-        self.mailboxJobs.append(.outcomesConfirmed(numbers), to: partition, self)
     }
 
     private func tellDepartures() {

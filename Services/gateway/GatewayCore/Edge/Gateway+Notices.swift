@@ -84,7 +84,9 @@ extension Gateway {
             self.follow(action, on: connection)
         case .mail(let id, let mail, let again): self.deliver(mail, to: id, again: again)
         case .connectionSnapshot(let entries): self.reconcile(with: entries)
-        case .outcomes(let id, let outcomes): self.deliver(outcomes, to: id)
+        case .outcomes(let id, let outcomes):
+            guard let connection = self.connections[id], connection.isOpen else { return }
+            self.outcomes.deliver(outcomes, to: connection, self)
         case .groupEvent(let payload, let readers):
             for reader in readers { self.deliver(groupEvent: payload, to: reader) }
         case .presence(let id, let about, let state): self.tell(state, about: about, to: id)
@@ -166,7 +168,7 @@ extension Gateway {
         case (.reply(let type, let payload), _):
             self.reply(connection, type: type, payload: payload, requestID: requestID)
         case (.groupEvent(let number, let payload), _):
-            self.keep(number, bytes: payload.count, on: connection)
+            self.outcomes.keep(number, bytes: payload.count, on: connection)
             self.reply(connection, type: GroupEvent.type, payload: payload, requestID: requestID)
         case (.loggedIn(let session, let type, let payload), _):
             let welcome = { self.reply(connection, type: type, payload: payload, requestID: requestID) }
@@ -237,90 +239,11 @@ extension Gateway {
         self.reply(connection, type: PendingMessages.type, payload: payload, requestID: requestID)
     }
 
-    private func deliver(_ outcomes: [Outcome], to id: ConnectionID) {
-        guard let connection = self.connections[id], connection.isOpen else { return }
-        let isFull = outcomes.count >= ClusterLimits.outcomesPerBindMax
-        let unconfirmed = outcomes.filter { !self.confirmed.sayAgain(ifConfirmed: $0.number) }
-        guard !unconfirmed.isEmpty else {
-            // The page was read before what was confirmed had left it; what lies behind is still to be told.
-            if isFull { connection.mayHaveMore = true }
-            return
-        }
-        let confirmation = connection.confirmation ?? Confirmation()
-        connection.confirmation = confirmation
-        if isFull { confirmation.hasMore = true }
-        for outcome in unconfirmed where !confirmation.holds(outcome.number) {
-            guard !confirmation.isFull else {
-                confirmation.hasMore = true
-                break
-            }
-            confirmation.written.append(outcome.number)
-            self.logger.debug(
-                "outcome written",
-                [
-                    .messageId: "\(outcome.messageID)", .connId: .number(connection.id.value),
-                    .reason: "\(outcome.kind)",
-                ])
-            switch outcome.kind {
-            case .delivered, .read:
-                let delivered = MessageDelivered(
-                    messageID: outcome.messageID, status: outcome.kind == .read ? .read : .delivered,
-                    timestamp: outcome.timestamp, from: outcome.peer, groupID: outcome.group)
-                self.reply(connection, delivered, requestID: nil)
-            case .expired:
-                let expired = MessageExpired(messageID: outcome.messageID, to: outcome.peer)
-                self.reply(connection, expired, requestID: nil)
-            }
-        }
-    }
-
     private func deliver(groupEvent payload: [UInt8], to reader: GroupReader) {
         guard let connection = self.connections[reader.connection], connection.isOpen,
-            self.keep(reader.number, bytes: payload.count, on: connection)
+            self.outcomes.keep(reader.number, bytes: payload.count, on: connection)
         else { return }
         self.reply(connection, type: GroupEvent.type, payload: payload, requestID: nil)
-    }
-
-    /// The `group_event` written next is confirmed by the client's own pong, like an outcome.
-    /// - Returns: whether it is not on its way already.
-    @discardableResult
-    private func keep(_ number: Int64, bytes: Int, on connection: Connection) -> Bool {
-        guard !self.confirmed.sayAgain(ifConfirmed: number) else {
-            // It may have come in a page, in place of one that is still to be told.
-            connection.mayHaveMore = true
-            return false
-        }
-        let confirmation = connection.confirmation ?? Confirmation()
-        connection.confirmation = confirmation
-        guard !confirmation.holds(number) else { return false }
-        let bytesAfter = confirmation.groupEventBytes + bytes
-        guard !confirmation.isFull,
-            confirmation.groupEventBytes == 0 || bytesAfter <= Limits.groupEventsBytesMax
-        else {
-            confirmation.hasMore = true
-            return false
-        }
-        confirmation.written.append(number)
-        confirmation.groupEventBytes = bytesAfter
-        if bytesAfter > Limits.groupEventsBytesMax - GatewayLimits.groupEventBytesMax {
-            confirmation.hasMore = true
-        }
-        return true
-    }
-
-    func receivedPong(_ payload: [UInt8], on connection: Connection) {
-        if self.live.receivedPong(payload, on: connection, self) { return }
-        guard let confirmation = connection.confirmation, !confirmation.awaitingPong.isEmpty,
-            payload == WebSocketWriter.payload(confirmation.pingNumber)
-        else { return }
-        self.confirmed.add(confirmation.awaitingPong)
-        confirmation.awaitingPong = []
-        guard confirmation.isEmpty else { return }
-        connection.confirmation = nil
-        if confirmation.hasMore {
-            self.sendConfirmed()
-            connection.mayHaveMore = true
-        }
     }
 }
 

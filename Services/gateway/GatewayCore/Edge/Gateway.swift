@@ -37,11 +37,8 @@ package actor Gateway: RequestHost, RateGateHost {
     var pendingRequests = PendingRequests()
     let mailboxJobs: MailboxJobs
 
-    var confirmed = ConfirmedNumbers()
+    let outcomes: OutcomeConfirmations
     var failures = FailureLog()
-    /// Of the last ping sent behind outcomes. None has another's number: a pong that comes late must not confirm what was written
-    /// after its ping.
-    var lastPing: UInt64 = 0
     private let liveJobs: LiveJobs
     let liveControl: LiveControl
     let live: LiveRelay
@@ -86,6 +83,7 @@ package actor Gateway: RequestHost, RateGateHost {
         self.canary = Canary(self.node)
         self.feedChannel = Keyspace.feed(self.node).name
         self.mailboxJobs = MailboxJobs(bus: bus)
+        self.outcomes = OutcomeConfirmations(node: self.node, jobs: self.mailboxJobs)
         self.liveJobs = LiveJobs(bus: bus)
         self.liveControl = LiveControl(node: self.node, jobs: self.liveJobs)
         self.live = LiveRelay(node: self.node, bus: bus, metrics: self.metrics, jobs: self.liveJobs)
@@ -311,6 +309,7 @@ package actor Gateway: RequestHost, RateGateHost {
 
     /// The connection is no longer the live one of its identity or guest.
     func unbind(_ connection: Connection) {
+        self.outcomes.leave(connection.id)
         self.liveControl.leave(connection.id)
         self.live.leave(connection.id, self)
         let token = connection.machine.newestToken
