@@ -205,7 +205,7 @@ extension Gateway {
     /// Both within one turn of its loop.
     fileprivate func announceAndEnd(_ id: ConnectionID) {
         guard let connection = self.connections[id] else { return }
-        self.announce(connection)
+        self.announcer.announce(connection, self)
         self.disconnected(id)
     }
 }

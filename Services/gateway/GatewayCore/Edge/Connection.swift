@@ -33,10 +33,6 @@ final class Connection {
     var machine = ConnectionSession()
     /// What has been written to the client, and whether the router of the mailbox agrees.
     var deliveryCursor = DeliveryCursor(boundAt: Timestamp(milliseconds: 0))
-    /// More outcomes or group events may wait than one page held: routers are asked at the next look around, after they have heard
-    /// what was confirmed.
-    var mayHaveMore = false
-
     /// What its client knows of peers.
     var peersOnline = PeersOnline()
 
@@ -81,12 +77,4 @@ final class Connection {
 
     /// Whose it is, or was when it ended.
     var session: Session? { self.machine.session }
-}
-
-/// A bound connection that has ended.
-struct Departure: Sendable {
-    let identity: WhisperID
-    let connection: ConnectionID
-    /// What it left under its identity's presence key.
-    let presence: [UInt8]
 }

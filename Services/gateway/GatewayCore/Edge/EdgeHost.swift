@@ -23,6 +23,12 @@ protocol EdgeHost: Actor {
     func scheduleFlush()
 }
 
+/// What a feature needs that knows connections by who they are.
+protocol SessionHost: EdgeHost {
+    /// The live connection of the identity or guest on this node.
+    func bound(_ principal: PrincipalID) -> Connection?
+}
+
 /// What a feature needs that passes frames on to another service.
 protocol RequestHost: EdgeHost {
     /// Opens a request for a frame that another service answers.

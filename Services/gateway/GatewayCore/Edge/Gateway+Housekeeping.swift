@@ -31,10 +31,10 @@ extension Gateway {
         }
         self.logFailuresLeftOut()
         self.metrics.framesInFlight.set(self.pendingRequests.count)
+        self.announcer.check(self)
         self.lookAtConnections(now)
         self.enforceMemoryBudget()
         self.outcomes.check(self.second, self)
-        self.tellDepartures()
         self.rates.check(self.second, self)
         self.live.check(self.second, self)
     }
@@ -42,7 +42,6 @@ extension Gateway {
     private func lookAtConnections(_ now: Int64) {
         let pingEvery = Int(Limits.serverPingInterval.components.seconds)
         let presenceEvery = Int(GatewayLimits.presenceRefresh.components.seconds)
-        var announcementsLeft = 4 * GatewayLimits.announcementsPerJobMax
         var present: [KeyName] = []
         var guests: [Connection] = []
         let wallClock = Timestamp.now
@@ -81,12 +80,7 @@ extension Gateway {
                     continue
                 }
                 guard let session = connection.session else { continue }
-                if announcementsLeft > 0, connection.mayHaveMore || connection.deliveryCursor.isAnnouncementDue(at: now)
-                {
-                    announcementsLeft -= 1
-                    connection.mayHaveMore = false
-                    self.announce(connection)
-                }
+                self.announcer.announceIfDue(connection, at: now, self)
                 if isPresenceDue { present.append(Keyspace.presence(session.caller.identity)) }
             }
         }
@@ -109,12 +103,6 @@ extension Gateway {
             // Without the linger: the memory is needed now.
             connection.channel.close(promise: nil)
         }
-    }
-
-    private func tellDepartures() {
-        let departures = self.untold.prefix(GatewayLimits.departuresAtOnceMax)
-        self.untold.removeFirst(departures.count)
-        for departure in departures { self.tell(departure) }
     }
 
     // MARK: The bus

@@ -49,7 +49,7 @@ extension Gateway {
             let adopted = Set(partitions)
             for (identity, connection) in self.bound where adopted.contains(Partition(of: identity)) {
                 connection.deliveryCursor.mayHaveMissed()
-                self.announce(connection)
+                self.announcer.announce(connection, self)
             }
         case .sessionsEnded(let identity, let epoch, let why):
             guard let connection = self.bound[identity] else { return }
@@ -71,11 +71,12 @@ extension Gateway {
             self.handle(answer, to: request, number)
         case .bound(let id, let isCaughtUp, let number):
             guard let connection = self.connections[id] else { return }
-            // Redis may have lost since the bind where it is. That it is the live one, the router has just said.
-            if connection.isOpen { self.showPresence(of: connection) }
+            // Redis may have lost the presence key since the bind. The router has just confirmed this connection, so write the key
+            // again.
+            if connection.isOpen { self.announcer.showPresence(of: connection) }
             switch connection.deliveryCursor.bound(isCaughtUp: isCaughtUp, answering: number) {
             case .none: break
-            case .announceAgain: self.announce(connection)
+            case .announceAgain: self.announcer.announce(connection, self)
             }
         case .replaced(let id, let epoch):
             guard let connection = self.connections[id], connection.isOpen else { return }
@@ -83,7 +84,7 @@ extension Gateway {
                 epoch, isLoggingIn: self.pendingRequests.isLoggingIn(connection: id))
             self.follow(action, on: connection)
         case .mail(let id, let mail, let again): self.deliver(mail, to: id, again: again)
-        case .connectionSnapshot(let entries): self.reconcile(with: entries)
+        case .connectionSnapshot(let entries): self.announcer.reconcile(with: entries, self)
         case .outcomes(let id, let outcomes):
             guard let connection = self.connections[id], connection.isOpen else { return }
             self.outcomes.deliver(outcomes, to: connection, self)
@@ -108,17 +109,6 @@ extension Gateway {
         case .ignore: break
         case .announceAgain: connection.deliveryCursor.announced(at: self.now)
         case .end: self.endSession(of: connection, why: why)
-        }
-    }
-
-    /// Repeats a departure for each connection that this node no longer has. The next snapshot covers lost or surplus
-    /// ones.
-    private func reconcile(with entries: [ConnectionSnapshotEntry]) {
-        let gone = entries.lazy.filter { self.bound[$0.identity]?.id != $0.connection }
-        for entry in gone.prefix(GatewayLimits.departuresAtOnceMax) {
-            self.mailboxJobs.append(
-                .unbound(identity: entry.identity, node: self.node, connection: entry.connection),
-                to: Partition(of: entry.identity), self)
         }
     }
 
@@ -216,7 +206,7 @@ extension Gateway {
     private func deliver(_ mail: [Mail], to id: ConnectionID, again: Bool) {
         guard let connection = self.connections[id], connection.isOpen else { return }
         // Somebody who gets mail need not wait for the turn that a paced announcement would have.
-        if connection.deliveryCursor.isAnnouncementDue(at: self.now) { self.announce(connection) }
+        if connection.deliveryCursor.isAnnouncementDue(at: self.now) { self.announcer.announce(connection, self) }
         for message in mail where connection.deliveryCursor.takes(message.number, again: again) {
             self.metrics.framesOut.increment()
             self.write(to: connection) {

@@ -129,9 +129,9 @@ extension Gateway {
         connection.machine.bind(to: session, shownAt: shownAt)
         connection.deliveryCursor = DeliveryCursor(boundAt: .now - .milliseconds(now - shownAt))
         self.bound[identity] = connection
-        self.showPresence(of: connection)
+        self.announcer.showPresence(of: connection)
         // At once: what this very frame asks of the mailbox must come behind it.
-        self.announce(connection, now: true)
+        self.announcer.announce(connection, now: true, self)
         welcome()
         self.lookForCalls(of: connection, identity)
     }

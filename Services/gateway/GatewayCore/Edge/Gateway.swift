@@ -37,21 +37,18 @@ package actor Gateway: RequestHost, RateGateHost {
     var pendingRequests = PendingRequests()
     let mailboxJobs: MailboxJobs
 
+    let announcer: Announcer
     let outcomes: OutcomeConfirmations
     var failures = FailureLog()
     private let liveJobs: LiveJobs
     let liveControl: LiveControl
     let live: LiveRelay
 
-    /// Departures that the bus has not taken.
-    var untold: [Departure] = []
     var memoryBudget = MemoryBudget()
 
     private var nextConnection: UInt64 = 0
     /// Connections with something to write at the end of this turn.
     private var dirty: [Connection] = []
-    /// Announcements to send at the end of this turn, by partition.
-    private var announcements: [Int: [BoundConnection]] = [:]
     private var isFlushScheduled = false
     private var turns = ArrivalPacing(
         interval: GatewayLimits.turnInterval, worthWaiting: GatewayLimits.turnEventsWorthWaiting,
@@ -83,7 +80,8 @@ package actor Gateway: RequestHost, RateGateHost {
         self.canary = Canary(self.node)
         self.feedChannel = Keyspace.feed(self.node).name
         self.mailboxJobs = MailboxJobs(bus: bus)
-        self.outcomes = OutcomeConfirmations(node: self.node, jobs: self.mailboxJobs)
+        self.announcer = Announcer(node: self.node, bus: bus, jobs: self.mailboxJobs)
+        self.outcomes = OutcomeConfirmations(node: self.node, jobs: self.mailboxJobs, announcer: self.announcer)
         self.liveJobs = LiveJobs(bus: bus)
         self.liveControl = LiveControl(node: self.node, jobs: self.liveJobs)
         self.live = LiveRelay(node: self.node, bus: bus, metrics: self.metrics, jobs: self.liveJobs)
@@ -218,25 +216,6 @@ package actor Gateway: RequestHost, RateGateHost {
         self.scheduleFlush()
     }
 
-    /// Tells the router of the identity's mailbox about this connection: at once, or together with others at the end of
-    /// this turn. Lost on the way, it is told again, because nobody confirms it.
-    /// - Parameter now: it has just been bound.
-    func announce(_ connection: Connection, now: Bool = false) {
-        guard let session = connection.session, connection.isOpen else { return }
-        let announcement = BoundConnection(
-            caller: session.caller, node: self.node, connection: connection.id,
-            boundAt: connection.deliveryCursor.boundAt,
-            progress: connection.deliveryCursor.progress, state: connection.deliveryCursor.state,
-            number: connection.deliveryCursor.nextNumber)
-        connection.deliveryCursor.announced(at: self.now)
-        let partition = Partition(of: session.caller.identity)
-        if now {
-            return self.mailboxJobs.append(.bound([announcement]), to: partition, self)
-        }
-        self.announcements[partition.index, default: []].append(announcement)
-        self.scheduleFlush()
-    }
-
     func scheduleFlush() {
         guard !self.isFlushScheduled else { return }
         self.isFlushScheduled = true
@@ -245,17 +224,7 @@ package actor Gateway: RequestHost, RateGateHost {
 
     private func flush() {
         self.isFlushScheduled = false
-        if !self.announcements.isEmpty {
-            for (index, announced) in self.announcements {
-                // One that has ended in this very turn has had its end told already: it would stand there for good.
-                let list = announced.filter { self.connections[$0.connection]?.isOpen == true }
-                for start in stride(from: 0, to: list.count, by: GatewayLimits.announcementsPerJobMax) {
-                    let part = Array(list[start..<min(start + GatewayLimits.announcementsPerJobMax, list.count)])
-                    self.mailboxJobs.append(.bound(part), to: Partition(index)!, self)
-                }
-            }
-            self.announcements.removeAll(keepingCapacity: true)
-        }
+        self.announcer.send(self)
         self.live.publish()
         let dirty = self.dirty
         self.dirty.removeAll(keepingCapacity: true)
@@ -321,21 +290,7 @@ package actor Gateway: RequestHost, RateGateHost {
         self.bound[identity] = nil
         if framesWait { self.rates.framesWait(of: connection) }
         if let token { self.rates.remember(token: token) }
-        self.tell(
-            Departure(identity: identity, connection: connection.id, presence: self.presence(of: connection, session)))
-    }
-
-    /// As long as its router has not heard of it, mail for it wakes nobody.
-    func tell(_ departure: Departure) {
-        self.bus.deleteWithoutWaiting(Keyspace.presence(departure.identity), ifStill: departure.presence)
-        self.mailboxJobs.append(
-            .unbound(identity: departure.identity, node: self.node, connection: departure.connection),
-            to: Partition(of: departure.identity), self
-        ) { _ in
-            self.assumeIsolated {
-                if $0.untold.count < GatewayLimits.departuresUntoldMax { $0.untold.append(departure) }
-            }
-        }
+        self.announcer.left(connection, of: session, self)
     }
 
     /// Tells the calls that wait for whoever comes.
@@ -348,18 +303,5 @@ package actor Gateway: RequestHost, RateGateHost {
             else { return }
             self.tellCalls(of: connection, engaged)
         }
-    }
-
-    /// Says in Redis where the identity is.
-    func showPresence(of connection: Connection) {
-        guard let session = connection.session else { return }
-        self.bus.setWithoutWaiting(
-            Keyspace.presence(session.caller.identity), to: self.presence(of: connection, session),
-            for: GatewayLimits.presenceTTL)
-    }
-
-    /// What stands under an identity's presence key.
-    func presence(of connection: Connection, _ session: Session) -> [UInt8] {
-        Presence(node: self.node, connection: connection.id, epoch: session.caller.epoch).encoded()
     }
 }

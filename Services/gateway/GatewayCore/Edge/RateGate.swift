@@ -3,9 +3,7 @@ import Contract
 import DequeModule
 
 /// What the gate of rates asks of its host, besides.
-protocol RateGateHost: EdgeHost {
-    /// The live connection of the identity or guest on this node.
-    func bound(_ principal: PrincipalID) -> Connection?
+protocol RateGateHost: SessionHost {
     /// Handles the frames that have waited and may go on.
     func goOn(_ connection: Connection)
 }

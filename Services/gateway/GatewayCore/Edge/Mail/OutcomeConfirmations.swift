@@ -6,6 +6,7 @@ import Telemetry
 final class OutcomeConfirmations {
     private let node: NodeID
     private let jobs: MailboxJobs
+    private let announcer: Announcer
     private let pingSeconds = Int(Limits.serverPingInterval.components.seconds)
     private var confirmed = ConfirmedNumbers()
     /// Of the last ping sent behind outcomes. None has another's number: a late pong must not confirm what was written after its ping.
@@ -43,9 +44,10 @@ final class OutcomeConfirmations {
         }
     }
 
-    init(node: NodeID, jobs: MailboxJobs) {
+    init(node: NodeID, jobs: MailboxJobs, announcer: Announcer) {
         self.node = node
         self.jobs = jobs
+        self.announcer = announcer
     }
 
     /// How many outcomes and group events were written to the connection, and not yet confirmed by its client.
@@ -56,7 +58,7 @@ final class OutcomeConfirmations {
         let unconfirmed = outcomes.filter { !self.confirmed.sayAgain(ifConfirmed: $0.number) }
         guard !unconfirmed.isEmpty else {
             // The page was read before what was confirmed had left it. The rest behind it is still to be written.
-            if isFull { connection.mayHaveMore = true }
+            if isFull { self.announcer.askForMore(connection) }
             return
         }
         let confirmation = self.confirmation(on: connection.id)
@@ -94,7 +96,7 @@ final class OutcomeConfirmations {
     func keep(_ number: Int64, bytes: Int, on connection: Connection) -> Bool {
         guard !self.confirmed.sayAgain(ifConfirmed: number) else {
             // It may have come in a page, in place of one that is still to be written.
-            connection.mayHaveMore = true
+            self.announcer.askForMore(connection)
             return false
         }
         return self.confirmation(on: connection.id).keep(number, bytes: bytes)
@@ -118,7 +120,7 @@ final class OutcomeConfirmations {
         self.underWay[connection.id] = nil
         if confirmation.hasMore {
             self.tellRouters(host)
-            connection.mayHaveMore = true
+            self.announcer.askForMore(connection)
         }
     }
 
