@@ -17,7 +17,7 @@ extension Gateway {
     /// It has asked something of another service so long ago that no answer is waited for any more.
     func askedTooLongAgo(_ requestID: String, on id: ConnectionID) {
         let askedAt = self.now - ClusterLimits.answerMax.milliseconds
-        _ = self.pendingRequests.add(.init(connection: id, requestID: requestID, kind: .frame, epoch: nil), at: askedAt)
+        _ = self.requests.add(.init(connection: id, requestID: requestID, kind: .frame, epoch: nil), at: askedAt)
     }
 
     /// It has a socket.

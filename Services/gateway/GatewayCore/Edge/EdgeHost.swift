@@ -29,27 +29,12 @@ protocol SessionHost: EdgeHost {
     func bound(_ principal: PrincipalID) -> Connection?
 }
 
-/// What a feature needs that passes frames on to another service.
+/// What a feature needs that asks other services.
 protocol RequestHost: EdgeHost {
-    /// Opens a request for a frame that another service answers.
-    /// - Returns: `nil` if the client has been refused.
-    func openRequest(
-        for frame: ReceivedFrame, _ kind: PendingRequest.Kind, of session: Session?, on connection: Connection
-    ) -> OpenRequest?
-    /// The request did not reach the bus.
+    /// The request with this number did not reach the bus.
     func failed(_ number: UInt64, because reason: FailureReason)
-    /// Counts one use of a rate that all gateways share, and goes on with a connection that has not been closed meanwhile.
-    /// - Parameter refused: gets the milliseconds to wait.
-    func admit(
-        _ rate: Rate, _ subject: String, _ connection: Connection, then: @escaping (Connection) -> Void,
-        refused: @escaping (Connection, Int64) -> Void)
-}
-
-/// A request that waits for its answer.
-struct OpenRequest {
-    var number: UInt64
-    /// The frame's payload as services get it.
-    var payload: [UInt8]
+    /// A request has ended without an answer.
+    func ended(_ request: PendingRequest)
 }
 
 extension EdgeHost {
@@ -83,15 +68,5 @@ extension EdgeHost {
         self.read(frame, on: connection) { payload throws(Payload.Corrupted) in
             try payload.json(without: [CommonFields.sessionToken.name, CommonFields.guestToken.name])
         }
-    }
-}
-
-extension RequestHost {
-    /// Counts one use of a rate of the connection's address.
-    func admit(
-        _ rate: Rate, _ connection: Connection, then: @escaping (Connection) -> Void,
-        refused: @escaping (Connection, Int64) -> Void
-    ) {
-        self.admit(rate, "\(connection.address)", connection, then: then, refused: refused)
     }
 }

@@ -31,7 +31,7 @@ extension Gateway {
             guard let peer = connection.channel.remoteAddress.flatMap({ NetworkAddress($0) }) else { return }
             connection.address =
                 self.trustedProxies.client(peer: peer, forwardedFor: request.headers["x-forwarded-for"]).network
-            self.admit(Rates.connections, connection) {
+            self.rates.admit(Rates.connections, connection, self) {
                 self.upgrade($0, key: key)
             } refused: {
                 self.refuseUpgrade($0, retryAfter: $1)

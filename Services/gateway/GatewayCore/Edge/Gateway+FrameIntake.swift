@@ -72,7 +72,9 @@ extension Gateway {
     ) {
         switch action {
         case .handle(let session, let isFirstUse):
-            if isFirstUse { self.tell(.auth, .sessionUsed(tokenHash: session.tokenHash), on: connection) }
+            if isFirstUse {
+                self.requests.tell(.auth, .sessionUsed(tokenHash: session.tokenHash), on: connection, self)
+            }
             self.dispatch(frame, of: session, on: connection)
         case .handleAsGuest(let guest): self.dispatch(frame, of: guest, on: connection)
         case .handleWithoutSession: self.handleUnprivileged(frame, on: connection)
@@ -81,7 +83,7 @@ extension Gateway {
             self.lookUp(token, for: connection)
         case .refuse(let refusal):
             // A failed look-up was logged when it failed.
-            if refusal == .tooManyWait { self.log(failureOn: connection.id, because: .tooManyFramesWait) }
+            if refusal == .tooManyWait { self.requests.log(failureOn: connection.id, because: .tooManyFramesWait) }
             self.refuse(connection, refusal, requestID: frame.requestID)
         case .wait: self.countWaiting(of: connection)
         case .ignore: break
@@ -113,11 +115,11 @@ extension Gateway {
             }
             if frame.definition.isProof { return self.check(proof: frame, on: connection) }
             guard let rate = frame.definition.rate else {
-                self.ask(service, frame, session: nil, on: connection)
+                self.requests.ask(service, frame, session: nil, on: connection, self)
                 return
             }
-            self.admit(rate, connection) {
-                self.ask(service, frame, session: nil, on: $0)
+            self.rates.admit(rate, connection, self) {
+                self.requests.ask(service, frame, session: nil, on: $0, self)
             } refused: {
                 self.refuse(
                     $0, Refusal(.rateLimited, "too many of these from this address", retryAfterMilliseconds: $1),
@@ -153,19 +155,12 @@ extension Gateway {
         let (id, address) = (connection.id, connection.address)
         self.rates.admitLookUp(from: address, self) {
             guard let connection = self.connections[id], connection.isOpen,
-                self.ask(.auth, frame, session: nil, on: connection)
+                self.requests.ask(.auth, frame, session: nil, on: connection, self)
             else { return self.rates.settle(address, isNobodys: false, self) }
         } refused: { wait in
             guard let connection = self.connections[id] else { return }
             self.refuse(connection, .overUnknownTokens(wait), requestID: frame.requestID)
         }
-    }
-
-    func admit(
-        _ rate: Rate, _ subject: String, _ connection: Connection, then: @escaping (Connection) -> Void,
-        refused: @escaping (Connection, Int64) -> Void
-    ) {
-        self.rates.admit(rate, subject, connection.id, then: then, refused: refused, self)
     }
 
     // MARK: Frames of guests
@@ -188,10 +183,10 @@ extension Gateway {
         guard case .admitted(let wait) = self.admits(frame, of: .identity(identity), on: connection) else { return }
         switch frame.definition.route {
         case .gateway: self.answer(frame, on: connection)
-        case .service(.calls): self.call(frame, of: session, on: connection)
-        case .service(let service): self.ask(service, frame, session: session, on: connection)
+        case .service(.calls): self.calls.received(frame, of: session, on: connection, self)
+        case .service(let service): self.requests.ask(service, frame, session: session, on: connection, self)
         case .share, .ownShare: self.liveControl.received(frame, of: .session(session), on: connection, self)
-        case .mailbox, .ownMailbox: self.mail(frame, of: session, overRateFor: wait, on: connection)
+        case .mailbox, .ownMailbox: self.mail.received(frame, of: session, overRateFor: wait, on: connection, self)
         }
     }
 

@@ -74,7 +74,8 @@ extension Gateway {
         guard other.node != self.node, let connection = self.connections[id], connection.isOpen,
             let age = connection.machine.guestAge(at: self.now)
         else { return }
-        self.tell(.auth, .guestMoved(GuestMove(from: other, epoch: guest.epoch, age: age)), on: connection)
+        self.requests.tell(
+            .auth, .guestMoved(GuestMove(from: other, epoch: guest.epoch, age: age)), on: connection, self)
     }
 
     /// A connection at another gateway has said that the guest is there. This one says so again if it is newer; else the one
@@ -127,7 +128,7 @@ extension Gateway {
     private func found(_ cached: [UInt8]?, of hash: Bytes32, on id: ConnectionID) {
         if let cached, let guest = try? Guest(decoding: cached), guest.tokenHash == hash {
             self.checked(guest, hash, on: id)
-        } else if self.pendingRequests.count < GatewayLimits.pendingRequestsMax {
+        } else if !self.requests.isFull {
             self.ask(.guestCheck(tokenHash: hash), .guest(tokenHash: hash), for: id, from: nil)
         }
     }

@@ -26,11 +26,8 @@ extension Gateway {
 
     private func lookAround() {
         let now = self.now
-        while let (number, request) = self.pendingRequests.popExpired(at: now) {
-            self.failed(request, number, because: .noAnswer)
-        }
-        self.logFailuresLeftOut()
-        self.metrics.framesInFlight.set(self.pendingRequests.count)
+        self.requests.check(self)
+        self.metrics.framesInFlight.set(self.requests.count)
         self.announcer.check(self)
         self.lookAtConnections(now)
         self.enforceMemoryBudget()

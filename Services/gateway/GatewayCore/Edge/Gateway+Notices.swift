@@ -54,7 +54,7 @@ extension Gateway {
         case .sessionsEnded(let identity, let epoch, let why):
             guard let connection = self.bound[identity] else { return }
             let action = connection.machine.sessionsEnded(
-                before: epoch, why: why, isLoggingIn: self.pendingRequests.isLoggingIn(connection: connection.id))
+                before: epoch, why: why, isLoggingIn: self.requests.isLoggingIn(connection.id))
             self.follow(action, on: connection, why)
         case .guestEnded(let guest, let epoch, let why): self.guestEnded(guest, before: epoch, why)
         }
@@ -65,8 +65,7 @@ extension Gateway {
         switch event {
         case .answer(let number, let answer):
             // A race: it came too late, and the client was told so. Or a Job was done twice.
-            guard let request = self.pendingRequests.answered(number) else { return }
-            self.logger.debug("question answered", self.facts(of: answer, to: request, number))
+            guard let request = self.requests.answered(number, answer, self) else { return }
             self.rates.settle(request, with: answer, self)
             self.handle(answer, to: request, number)
         case .bound(let id, let isCaughtUp, let number):
@@ -81,9 +80,11 @@ extension Gateway {
         case .replaced(let id, let epoch):
             guard let connection = self.connections[id], connection.isOpen else { return }
             let action = connection.machine.replaced(
-                epoch, isLoggingIn: self.pendingRequests.isLoggingIn(connection: id))
+                epoch, isLoggingIn: self.requests.isLoggingIn(id))
             self.follow(action, on: connection)
-        case .mail(let id, let mail, let again): self.deliver(mail, to: id, again: again)
+        case .mail(let id, let mail, let again):
+            guard let connection = self.connections[id], connection.isOpen else { return }
+            self.mail.deliver(mail, to: connection, again: again, self)
         case .connectionSnapshot(let entries): self.announcer.reconcile(with: entries, self)
         case .outcomes(let id, let outcomes):
             guard let connection = self.connections[id], connection.isOpen else { return }
@@ -91,7 +92,7 @@ extension Gateway {
         case .groupEvent(let payload, let readers):
             for reader in readers { self.deliver(groupEvent: payload, to: reader) }
         case .presence(let id, let about, let state): self.tell(state, about: about, to: id)
-        case .call(let delivery): self.deliver(delivery)
+        case .call(let delivery): self.calls.deliver(delivery, self)
         case .live(let id, let event): self.live.handle(event, on: id, self)
         case .guestMoved(let id, let epoch, let age): self.guestMoved(from: id, epoch: epoch, age: age)
         case .frame(let id, let type, let payload):
@@ -112,16 +113,6 @@ extension Gateway {
         }
     }
 
-    private func facts(of answer: Answer, to request: PendingRequest, _ number: UInt64) -> Facts {
-        var facts: Facts = [
-            .trace: "\(AnswerAddress(node: self.node, question: number).trace)",
-            .connId: .number(request.connection.value),
-            .latencyMs: .number(self.now - request.askedAt),
-        ]
-        if case .refused(let refusal) = answer { facts[.code] = "\(refusal.code.rawValue)" }
-        return facts
-    }
-
     private func handle(_ answer: Answer, to request: PendingRequest, _ number: UInt64) {
         guard let connection = self.connections[request.connection], connection.isOpen else { return }
         let requestID = request.requestID
@@ -131,7 +122,7 @@ extension Gateway {
             self.logger.debug(
                 "message acknowledged", [.messageId: "\(messageID)", .connId: .number(connection.id.value)])
         case (.page(let mail, let next), .fetch):
-            self.deliver(page: mail, next: next, to: connection, requestID: requestID)
+            self.mail.deliver(page: mail, next: next, to: connection, requestID: requestID, self)
         case (.session(let session), .session): self.lookedUp(session, on: connection.id)
         case (.guest(let guest), .guest): self.lookedUp(guest, on: connection.id)
         case (.guest(let guest), .guestCheck(let hash)): self.checked(guest, hash, on: connection.id)
@@ -151,7 +142,7 @@ extension Gateway {
             if refusal.code == .userBanned { self.close(connection, .banned) }
         case (.stale, _):
             let (refuses, action) = connection.machine.wasStale(
-                request.epoch, isLoggingIn: self.pendingRequests.isLoggingIn(connection: connection.id))
+                request.epoch, isLoggingIn: self.requests.isLoggingIn(connection.id))
             if refuses { self.refuse(connection, .notRegistered, requestID: requestID) }
             self.follow(action, on: connection)
         case (.done, _): break
@@ -187,8 +178,7 @@ extension Gateway {
             self.reply(connection, type: type, payload: payload, requestID: requestID)
             if connection.machine.loggedOut(request.epoch) { self.close(connection, .normal) }
         case (.accepted, _), (.page, _), (.session, _), (.guest, _):
-            // An answer that does not fit its request is a bug of the service that sent it.
-            self.logger.error("answer does not fit", self.facts(of: answer, to: request, number))
+            self.requests.logUnfit(answer, to: request, number, self)
             self.refuse(connection, .unavailable, requestID: requestID)
         }
     }
@@ -201,43 +191,10 @@ extension Gateway {
         self.reply(connection, PresenceUpdate(whisperID: peer, state: state), requestID: nil)
     }
 
-    // MARK: Mail
-
-    private func deliver(_ mail: [Mail], to id: ConnectionID, again: Bool) {
-        guard let connection = self.connections[id], connection.isOpen else { return }
-        // Somebody who gets mail need not wait for the turn that a paced announcement would have.
-        if connection.deliveryCursor.isAnnouncementDue(at: self.now) { self.announcer.announce(connection, self) }
-        for message in mail where connection.deliveryCursor.takes(message.number, again: again) {
-            self.metrics.framesOut.increment()
-            self.write(to: connection) {
-                WebSocketWriter.text(
-                    MessageReceived.definition.head, message.payload, ServerFrameDefinition.tail, to: &$0)
-            }
-            self.logger.debug(
-                "message written", [.messageId: "\(message.messageID)", .connId: .number(connection.id.value)])
-        }
-    }
-
-    private func deliver(page mail: [Mail], next: Cursor?, to connection: Connection, requestID: String?) {
-        for message in mail {
-            self.logger.debug(
-                "message written in a page",
-                [.messageId: "\(message.messageID)", .connId: .number(connection.id.value)])
-        }
-        connection.deliveryCursor.paged(through: mail.last?.number, isLast: next == nil)
-        let payload = PendingMessages.json(messages: mail.map(\.payload), nextCursor: next?.text)
-        self.reply(connection, type: PendingMessages.type, payload: payload, requestID: requestID)
-    }
-
     private func deliver(groupEvent payload: [UInt8], to reader: GroupReader) {
         guard let connection = self.connections[reader.connection], connection.isOpen,
             self.outcomes.keep(reader.number, bytes: payload.count, on: connection)
         else { return }
         self.reply(connection, type: GroupEvent.type, payload: payload, requestID: nil)
     }
-}
-
-extension Mail {
-    /// For the log alone.
-    fileprivate var messageID: String { SignedEnvelope.messageID(inRelayed: self.payload) }
 }

@@ -66,11 +66,7 @@ extension Gateway {
             if let address { self.rates.settle(address, isNobodys: false, self) }
             return
         }
-        let number = self.pendingRequests.add(.init(connection: id, requestID: nil, kind: kind), at: self.now)
-        self.send(
-            .init(
-                answer: AnswerAddress(node: self.node, question: number), connection: id, session: nil, body: body),
-            to: .auth, number: number)
+        self.requests.ask(kind, body, for: id, self)
     }
 
     /// - Parameter session: `nil` if the token is nobody's.
@@ -133,7 +129,7 @@ extension Gateway {
         // At once: what this very frame asks of the mailbox must come behind it.
         self.announcer.announce(connection, now: true, self)
         welcome()
-        self.lookForCalls(of: connection, identity)
+        self.calls.arrived(identity, on: connection.id, self)
     }
 
     /// A newer login or connection has taken over (contract §4).

@@ -34,12 +34,13 @@ package actor Gateway: RequestHost, RateGateHost {
     var boundGuests: [GuestID: Connection] = [:]
     /// WebSockets of each client address.
     var openConnections: [ClientAddress: Int] = [:]
-    var pendingRequests = PendingRequests()
+    let requests: Requests
     let mailboxJobs: MailboxJobs
 
     let announcer: Announcer
     let outcomes: OutcomeConfirmations
-    var failures = FailureLog()
+    let mail: MailRelay
+    let calls: CallRelay
     private let liveJobs: LiveJobs
     let liveControl: LiveControl
     let live: LiveRelay
@@ -79,14 +80,20 @@ package actor Gateway: RequestHost, RateGateHost {
         self.logger = logger
         self.canary = Canary(self.node)
         self.feedChannel = Keyspace.feed(self.node).name
+        self.rates = RateGate(bus: bus, rates: configuration.rates)
+        self.requests = Requests(node: self.node, bus: bus, logger: logger)
         self.mailboxJobs = MailboxJobs(bus: bus)
         self.announcer = Announcer(node: self.node, bus: bus, jobs: self.mailboxJobs)
         self.outcomes = OutcomeConfirmations(node: self.node, jobs: self.mailboxJobs, announcer: self.announcer)
+        self.mail = MailRelay(
+            node: self.node, jobs: self.mailboxJobs, requests: self.requests, announcer: self.announcer,
+            metrics: self.metrics)
+        self.calls = CallRelay(node: self.node, bus: bus, requests: self.requests)
         self.liveJobs = LiveJobs(bus: bus)
-        self.liveControl = LiveControl(node: self.node, jobs: self.liveJobs)
+        self.liveControl = LiveControl(
+            node: self.node, jobs: self.liveJobs, rates: self.rates, requests: self.requests)
         self.live = LiveRelay(node: self.node, bus: bus, metrics: self.metrics, jobs: self.liveJobs)
         self.limits = EdgeLimits(openConnections: configuration.openConnectionsMax, scale: configuration.rates.scale)
-        self.rates = RateGate(bus: bus, rates: configuration.rates)
         self.trustedProxies = configuration.trustedProxies
     }
 
@@ -156,7 +163,7 @@ package actor Gateway: RequestHost, RateGateHost {
         self.isDraining = true
         self.listener?.close(promise: nil)
         let deadline = ContinuousClock.now + GatewayLimits.drainAnswersMax
-        while self.pendingRequests.count > 0, ContinuousClock.now < deadline {
+        while self.requests.count > 0, ContinuousClock.now < deadline {
             guard (try? await Task.sleep(for: GatewayLimits.drainPause)) != nil else { break }
         }
         let delayMax = DrainSpread.delayMax(connections: self.connections.count)
@@ -267,6 +274,26 @@ package actor Gateway: RequestHost, RateGateHost {
         }
     }
 
+    // MARK: Requests
+
+    func failed(_ number: UInt64, because reason: FailureReason) { self.requests.failed(number, because: reason, self) }
+
+    func ended(_ request: PendingRequest) {
+        self.rates.settle(request, with: nil, self)
+        guard let connection = self.connections[request.connection] else { return }
+        switch request.kind {
+        case .session, .guest: return self.lookUpFailed(on: request.connection)
+        case .guestCheck: return
+        // A router may still read the page later. It would believe that the client has it, and send newer mail live
+        // before the client has read that page. So nothing goes live until the router knows how far the client is.
+        case .fetch: connection.deliveryCursor.mayHaveMissed()
+        default: break
+        }
+        self.refuse(connection, .unavailable, requestID: request.requestID)
+    }
+
+    // MARK: Closing
+
     /// Says goodbye. The socket goes when the client has answered, or after `closeLinger` (RFC 6455 §7.1.1).
     func close(_ connection: Connection, _ code: CloseCode, reason: String) {
         guard connection.isOpen else { return }
@@ -291,17 +318,5 @@ package actor Gateway: RequestHost, RateGateHost {
         if framesWait { self.rates.framesWait(of: connection) }
         if let token { self.rates.remember(token: token) }
         self.announcer.left(connection, of: session, self)
-    }
-
-    /// Tells the calls that wait for whoever comes.
-    func lookForCalls(of connection: Connection, _ identity: WhisperID) {
-        let id = connection.id
-        // Bare: it lasts no longer than one answer of the bus, which has a limit of its own.
-        Task {
-            guard let engaged = try? await self.bus.get(CallShare.all.map { Keyspace.engaged(identity, in: $0) }),
-                let connection = self.connections[id]
-            else { return }
-            self.tellCalls(of: connection, engaged)
-        }
     }
 }

@@ -7,12 +7,16 @@ import ServerCrypto
 final class LiveControl {
     private let node: NodeID
     private let jobs: LiveJobs
+    private let rates: RateGate
+    private let requests: Requests
     /// Conversations that frames of a connection have named, the newest last. Their shares are told when the connection ends.
     private var named: [ConnectionID: [ConversationID]] = [:]
 
-    init(node: NodeID, jobs: LiveJobs) {
+    init(node: NodeID, jobs: LiveJobs, rates: RateGate, requests: Requests) {
         self.node = node
         self.jobs = jobs
+        self.rates = rates
+        self.requests = requests
     }
 
     func received(
@@ -22,7 +26,7 @@ final class LiveControl {
         guard connection.isOpen else { return }
         if let guess = frame.definition.guess, let field = frame.definition.guessField, frame.payload.has(field) {
             // The principal's own rate first: others of the same address may go on.
-            return host.admit(guess.rate, "\(principal.id)", connection) {
+            return self.rates.admit(guess.rate, of: "\(principal.id)", connection, host) {
                 self.pass(on: frame, of: principal, within: guess.addressRate, on: $0, host)
             } refused: {
                 host.refuse(
@@ -40,7 +44,7 @@ final class LiveControl {
         on frame: ReceivedFrame, of principal: Principal, within rate: Rate, on connection: Connection,
         _ host: isolated some RequestHost
     ) {
-        host.admit(rate, connection) {
+        self.rates.admit(rate, connection, host) {
             // A closed connection has ended its part in all conversations.
             if $0.isOpen { self.pass(on: frame, of: principal, on: $0, host) }
         } refused: {
@@ -53,20 +57,21 @@ final class LiveControl {
     private func pass(
         on frame: ReceivedFrame, of principal: Principal, on connection: Connection, _ host: isolated some RequestHost
     ) {
-        guard let request = host.openRequest(for: frame, .frame, of: principal.session, on: connection) else { return }
+        guard let (number, payload) = self.requests.open(for: frame, of: principal.session, on: connection, host) else {
+            return
+        }
         // A join by code names no room: any share looks it up.
         let named = frame.definition.shareField.flatMap { frame.payload.has($0) ? frame.payload.uuid($0) : nil }
         let isGuess = frame.definition.guessField.map { frame.payload.has($0) } ?? false
         if let named, !frame.definition.isOfRooms {
             self.remember(ConversationID(high: named.high, low: named.low), of: connection.id)
         }
-        let number = request.number
-        let job = LiveRequest(
+        let request = LiveRequest(
             answer: AnswerAddress(node: self.node, question: number), connection: connection.id, principal: principal,
-            requestID: frame.requestID, type: frame.definition.type, payload: request.payload, receivedAt: .now,
+            requestID: frame.requestID, type: frame.definition.type, payload: payload, receivedAt: .now,
             origin: isGuess || frame.definition.addressRate != nil ? Self.origin(of: connection.address) : 0)
         // The bus calls back on the loop.
-        self.jobs.append(.frame(job), to: named.map { LiveShare(of: $0) } ?? LiveShare(of: principal.id)) { _ in
+        self.jobs.append(.frame(request), to: named.map { LiveShare(of: $0) } ?? LiveShare(of: principal.id)) { _ in
             host.assumeIsolated { $0.failed(number, because: .busFailed) }
         }
     }

@@ -31,11 +31,15 @@ final class RateGate {
             [Rates.unknownTokens], of: rates, countedMax: GatewayLimits.addressRatesCountedMax)
     }
 
-    /// Counts one use of a rate that all gateways share, and goes on when the answer is there.
+    /// Counts one use of a rate that all gateways share, and goes on with a connection that has not been closed meanwhile.
+    /// - Parameters:
+    ///   - subject: `nil` for the connection's address.
+    ///   - refused: gets the milliseconds to wait.
     func admit(
-        _ rate: Rate, _ subject: String, _ id: ConnectionID, then: @escaping (Connection) -> Void,
-        refused: @escaping (Connection, Int64) -> Void, _ host: isolated some EdgeHost
+        _ rate: Rate, of subject: String? = nil, _ connection: Connection, _ host: isolated some EdgeHost,
+        then: @escaping (Connection) -> Void, refused: @escaping (Connection, Int64) -> Void
     ) {
+        let (id, subject) = (connection.id, subject ?? "\(connection.address)")
         // Bare: it lasts no longer than one answer of the bus, which has a limit of its own.
         Task {
             let wait = await self.limiter.admit(rate, subject)
@@ -200,6 +204,7 @@ final class RateGate {
         self.serveLookUps(of: address, host)
     }
 
+    /// A request has ended.
     /// - Parameter answer: `nil` if there is none.
     func settle(_ request: PendingRequest, with answer: Answer?, _ host: isolated some RateGateHost) {
         let address: ClientAddress
