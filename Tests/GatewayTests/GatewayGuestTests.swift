@@ -326,7 +326,7 @@ extension GatewayBench {
 }
 
 extension Gateway {
-    fileprivate func isBound(_ guest: GuestID) -> Bool { self.boundGuests[guest] != nil }
+    fileprivate func isBound(_ guest: GuestID) -> Bool { self.guests[guest] != nil }
 
     /// Receives a frame of either principal on the only connection there is.
     fileprivate func receiveOfEither(_ guestToken: String) throws {

@@ -81,7 +81,7 @@ extension Gateway {
                 if isPresenceDue { present.append(Keyspace.presence(session.caller.identity)) }
             }
         }
-        self.check(guests)
+        self.guests.check(guests, self)
         if !present.isEmpty { self.bus.extendWithoutWaiting(present, for: GatewayLimits.presenceTTL) }
     }
 

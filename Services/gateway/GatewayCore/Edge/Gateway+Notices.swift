@@ -56,7 +56,7 @@ extension Gateway {
             let action = connection.machine.sessionsEnded(
                 before: epoch, why: why, isLoggingIn: self.requests.isLoggingIn(connection.id))
             self.follow(action, on: connection, why)
-        case .guestEnded(let guest, let epoch, let why): self.guestEnded(guest, before: epoch, why)
+        case .guestEnded(let guest, let epoch, let why): self.guests.ended(guest, before: epoch, why, self)
         }
     }
 
@@ -94,7 +94,7 @@ extension Gateway {
         case .presence(let id, let about, let state): self.tell(state, about: about, to: id)
         case .call(let delivery): self.calls.deliver(delivery, self)
         case .live(let id, let event): self.live.handle(event, on: id, self)
-        case .guestMoved(let id, let epoch, let age): self.guestMoved(from: id, epoch: epoch, age: age)
+        case .guestMoved(let id, let epoch, let age): self.guests.moved(from: id, epoch: epoch, age: age, self)
         case .frame(let id, let type, let payload):
             guard let connection = self.connections[id] else { return }
             self.reply(connection, type: type, payload: payload, requestID: nil)
@@ -125,7 +125,7 @@ extension Gateway {
             self.mail.deliver(page: mail, next: next, to: connection, requestID: requestID, self)
         case (.session(let session), .session): self.lookedUp(session, on: connection.id)
         case (.guest(let guest), .guest): self.lookedUp(guest, on: connection.id)
-        case (.guest(let guest), .guestCheck(let hash)): self.checked(guest, hash, on: connection.id)
+        case (.guest(let guest), .guestCheck(let hash)): self.guests.checked(guest, hash, on: connection.id, self)
         case (.refused, .session), (.refused, .guest): self.lookUpFailed(on: connection.id)
         // It is asked again at the next look.
         case (.refused, .guestCheck): break
@@ -163,7 +163,7 @@ extension Gateway {
         case (.guestProved(let guest, let type, let payload), _):
             let welcome = { self.reply(connection, type: type, payload: payload, requestID: requestID) }
             switch connection.machine.proved(guest) {
-            case .bind: self.bind(connection, to: guest, welcome: welcome)
+            case .bind: self.guests.bind(connection, to: guest, self, welcome: welcome)
             case .welcome: welcome()
             case .close(let refusal, let code):
                 self.refuse(connection, refusal, requestID: requestID)

@@ -85,7 +85,7 @@ extension Gateway {
         switch action {
         case .goOn: break
         case .bind(let session, let shownAt): self.bind(connection, to: session, shownAt: shownAt)
-        case .bindGuest(let guest, let shownAt): self.bind(connection, to: guest, shownAt: shownAt)
+        case .bindGuest(let guest, let shownAt): self.guests.bind(connection, to: guest, shownAt: shownAt, self)
         case .close(let refusal, let code):
             self.refuse(connection, refusal, requestID: connection.machine.firstWaiting?.requestID)
             self.close(connection, code)

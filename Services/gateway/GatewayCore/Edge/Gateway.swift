@@ -30,11 +30,10 @@ package actor Gateway: RequestHost, RateGateHost {
     var connections: [ConnectionID: Connection] = [:]
     /// The live connection of each identity on this node.
     var bound: [WhisperID: Connection] = [:]
-    /// The live connection of each guest on this node.
-    var boundGuests: [GuestID: Connection] = [:]
     /// WebSockets of each client address.
     var openConnections: [ClientAddress: Int] = [:]
     let requests: Requests
+    let guests: Guests
     let mailboxJobs: MailboxJobs
 
     let announcer: Announcer
@@ -82,6 +81,8 @@ package actor Gateway: RequestHost, RateGateHost {
         self.feedChannel = Keyspace.feed(self.node).name
         self.rates = RateGate(bus: bus, rates: configuration.rates)
         self.requests = Requests(node: self.node, bus: bus, logger: logger)
+        self.guests = Guests(
+            node: self.node, bus: bus, metrics: self.metrics, rates: self.rates, requests: self.requests)
         self.mailboxJobs = MailboxJobs(bus: bus)
         self.announcer = Announcer(node: self.node, bus: bus, jobs: self.mailboxJobs)
         self.outcomes = OutcomeConfirmations(node: self.node, jobs: self.mailboxJobs, announcer: self.announcer)
@@ -270,7 +271,7 @@ package actor Gateway: RequestHost, RateGateHost {
     func bound(_ principal: PrincipalID) -> Connection? {
         switch principal {
         case .identity(let identity): self.bound[identity]
-        case .guest(let guest): self.boundGuests[guest]
+        case .guest(let guest): self.guests[guest]
         }
     }
 
@@ -309,7 +310,7 @@ package actor Gateway: RequestHost, RateGateHost {
         self.liveControl.leave(connection.id)
         self.live.leave(connection.id, self)
         let token = connection.machine.newestToken
-        if let guest = connection.machine.guest { self.unbind(connection, from: guest) }
+        self.guests.leave(connection)
         let framesWait = connection.machine.ended()
         guard let session = connection.session else { return }
         let identity = session.caller.identity
