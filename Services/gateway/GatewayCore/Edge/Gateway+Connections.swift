@@ -25,57 +25,24 @@ extension Gateway {
     /// Answers the request. If the connection becomes a WebSocket its handler is told (`BecomesWebSocket`).
     func requested(_ request: UpgradeRequest, by id: ConnectionID) {
         guard let connection = self.connections[id] else { return }
-        switch request.purpose {
-        case .webSocket(let key):
+        if let answer = HTTPAnswer(to: request, isReady: self.isReady) { return self.end(connection, with: answer) }
+        guard case .webSocket(let key) = request.purpose,
             // A socket without a peer address is gone already.
-            guard let peer = connection.channel.remoteAddress.flatMap({ NetworkAddress($0) }) else { return }
-            connection.address =
-                self.trustedProxies.client(peer: peer, forwardedFor: request.headers["x-forwarded-for"]).network
-            self.rates.admit(Rates.connections, connection, self) {
-                self.upgrade($0, key: key)
-            } refused: {
-                self.refuseUpgrade($0, retryAfter: $1)
-            }
-        case .health: self.respond(to: connection, "200 OK", HealthOperations.body("alive"))
-        case .ready:
-            self.isReady
-                ? self.respond(to: connection, "200 OK", HealthOperations.body("ready"))
-                : self.respond(to: connection, "503 Service Unavailable", HealthOperations.body("unready"))
-        case .badUpgrade:
-            self.respond(
-                to: connection, "400 Bad Request",
-                HTTPErrorBody.json(.invalidPayload, "/ws takes a WebSocket upgrade, version 13"))
-        case .otherVersion:
-            self.respond(
-                to: connection, "426 Upgrade Required",
-                HTTPErrorBody.json(.invalidPayload, "/ws takes a WebSocket upgrade, version 13"),
-                headers: "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n")
-        case .unknown:
-            self.respond(
-                to: connection, "404 Not Found", HTTPErrorBody.json(.notFound, "no such resource"),
-                isHead: request.method == "HEAD")
+            let peer = connection.channel.remoteAddress.flatMap({ NetworkAddress($0) })
+        else { return }
+        connection.address =
+            self.trustedProxies.client(peer: peer, forwardedFor: request.headers["x-forwarded-for"]).network
+        self.rates.admit(Rates.connections, connection, self) {
+            self.upgrade($0, key: key)
+        } refused: {
+            self.metrics.errors.answered(.rateLimited)
+            self.end($0, with: .tooManyConnections(retryAfter: $1))
         }
     }
 
     func refuseRequest(_ id: ConnectionID, because reason: UpgradeRequest.Malformed) {
         guard let connection = self.connections[id] else { return }
-        switch reason {
-        case .malformed:
-            self.respond(
-                to: connection, "400 Bad Request", HTTPErrorBody.json(.invalidPayload, "not an HTTP request"))
-        case .tooLong:
-            self.respond(
-                to: connection, "431 Request Header Fields Too Large",
-                HTTPErrorBody.json(.invalidPayload, "the request's head is too long"))
-        }
-    }
-
-    private func refuseUpgrade(_ connection: Connection, retryAfter: Int64) {
-        self.metrics.errors.answered(.rateLimited)
-        self.respond(
-            to: connection, "429 Too Many Requests",
-            HTTPErrorBody.json(.rateLimited, "too many new connections from this address"),
-            headers: "Retry-After: \((retryAfter + 999) / 1_000)\r\n")
+        self.end(connection, with: HTTPAnswer(to: reason))
     }
 
     private func upgrade(_ connection: Connection, key: String) {
@@ -99,17 +66,11 @@ extension Gateway {
     }
 
     /// Answers a plain HTTP request, and ends the connection.
-    /// - Parameter isHead: the client asked for the head alone.
-    private func respond(
-        to connection: Connection, _ status: String, _ body: [UInt8], headers: String = "", isHead: Bool = false
-    ) {
+    private func end(_ connection: Connection, with answer: HTTPAnswer) {
         connection.phase = .closing(since: self.now)
-        var buffer = connection.channel.allocator.buffer(capacity: 256)
-        buffer.writeString(
-            "HTTP/1.1 \(status)\r\nContent-Type: application/json\r\nContent-Length: \(body.count)\r\n"
-                + "\(headers)Connection: close\r\n\r\n")
-        if !isHead { buffer.writeBytes(body) }
         let channel = connection.channel
+        var buffer = channel.allocator.buffer(capacity: 256)
+        answer.write(to: &buffer)
         channel.writeAndFlush(buffer).whenComplete { _ in channel.close(promise: nil) }
     }
 
