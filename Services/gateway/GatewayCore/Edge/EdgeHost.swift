@@ -2,7 +2,7 @@ import Contract
 import Logging
 import NIOCore
 
-/// What a feature of the gateway asks of its host.
+/// The host of the gateway's features.
 ///
 /// A feature is a class with private state on the host's actor. The host passes itself with each call, so a feature needs no reference
 /// to it, and the compiler proves that a call back stays on the actor. In a release build the calls are those of the one host.
@@ -23,13 +23,13 @@ protocol EdgeHost: Actor {
     func scheduleFlush()
 }
 
-/// What a feature needs that knows connections by who they are.
+/// The host of a feature that knows connections by identity or guest.
 protocol SessionHost: EdgeHost {
     /// The live connection of the identity or guest on this node.
     func bound(_ principal: PrincipalID) -> Connection?
 }
 
-/// What a feature needs that asks other services.
+/// The host of a feature that asks other services.
 protocol RequestHost: EdgeHost {
     /// The request with this number did not reach the bus.
     func failed(_ number: UInt64, because reason: FailureReason)
@@ -54,7 +54,7 @@ extension EdgeHost {
         do throws(Payload.Corrupted) {
             return try body(frame.payload)
         } catch {
-            // A bug of ours. What could be read of it is not passed on.
+            // A bug of ours. Nothing of the payload is passed on.
             assertionFailure("payload of \(frame.definition.type) is corrupted")
             self.logger.error(
                 "payload is corrupted", [.frame: "\(frame.definition.type)", .connId: .number(connection.id.value)])

@@ -10,7 +10,7 @@ final class LiveParticipation {
 }
 
 extension Connection {
-    /// Whose it is.
+    /// The identity or guest of the connection.
     var principal: PrincipalID? {
         if let guest = self.machine.guest { return .guest(guest.id) }
         return self.session.map { .identity($0.caller.identity) }

@@ -15,7 +15,7 @@ final class LiveRelay {
 
     private var streams = LiveStreams()
     private var participations: [ConnectionID: LiveParticipation] = [:]
-    /// What this turn has for other gateways.
+    /// Content and questions of this turn for other gateways.
     private var feedBatch: FeedBatch
     /// When the packets of this turn were read.
     private var packetsRead: [NIODeadline] = []

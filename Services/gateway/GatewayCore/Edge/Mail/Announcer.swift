@@ -20,7 +20,7 @@ final class Announcer {
     private struct Departure: Sendable {
         let identity: WhisperID
         let connection: ConnectionID
-        /// What it left under its identity's presence key.
+        /// The value that the connection left under its identity's presence key.
         let presence: [UInt8]
     }
 
@@ -136,7 +136,7 @@ final class Announcer {
             for: GatewayLimits.presenceTTL)
     }
 
-    /// What stands under an identity's presence key.
+    /// The value of an identity's presence key.
     private func presence(of connection: Connection, _ session: Session) -> [UInt8] {
         Presence(node: self.node, connection: connection.id, epoch: session.caller.epoch).encoded()
     }

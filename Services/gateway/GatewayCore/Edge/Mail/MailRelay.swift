@@ -95,8 +95,8 @@ struct MailRelay {
         let report = ReceiptReport(
             recipient: session.caller, sender: receipt.to, messageID: receipt.messageID, status: receipt.status,
             timestamp: receipt.timestamp)
-        // A receipt that gets lost heals: the message is still pending, comes again, and is acknowledged again. Of what went out
-        // in a page the router awaits no receipt until it is told how far the connection is.
+        // A receipt that gets lost heals: the message is still pending, comes again, and is acknowledged again. For mail
+        // of a page the router awaits no receipt until it is told how far the connection is.
         self.jobs.hold(
             .init(report: report, connection: connection.id), for: Partition(of: session.caller.identity), host)
         host.logger.debug(

@@ -9,7 +9,8 @@ final class OutcomeConfirmations {
     private let announcer: Announcer
     private let pingSeconds = Int(Limits.serverPingInterval.components.seconds)
     private var confirmed = ConfirmedNumbers()
-    /// Of the last ping sent behind outcomes. None has another's number: a late pong must not confirm what was written after its ping.
+    /// The number of the last ping sent behind outcomes. No two pings share one: a late pong must not confirm what was written after its
+    /// ping.
     private var lastPing: UInt64 = 0
     /// By connection; absent while nothing is on its way to it.
     private var underWay: [ConnectionID: Confirmation] = [:]

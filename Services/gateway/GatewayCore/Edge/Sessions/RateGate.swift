@@ -2,7 +2,7 @@ import Bus
 import Contract
 import DequeModule
 
-/// What the gate of rates asks of its host, besides.
+/// The host of the gate of rates.
 protocol RateGateHost: SessionHost {
     /// Handles the frames that have waited and may go on.
     func goOn(_ connection: Connection)
@@ -105,7 +105,7 @@ final class RateGate {
 
     // MARK: What Redis has lost
 
-    /// One count was lost, so all were. After an emptying many answers say so: the first one is enough.
+    /// If Redis lost a count, it lost all. After an emptying many answers say so: the first one is enough.
     private func sharedCountWasLost(_ host: isolated some RateGateHost) {
         guard host.now >= self.lossHeardAt + GatewayLimits.ratesLookPause.milliseconds else { return }
         self.lossHeardAt = host.now
