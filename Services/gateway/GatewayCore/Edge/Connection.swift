@@ -5,7 +5,7 @@ import NIOCore
 final class Connection {
     let id: ConnectionID
     let channel: any Channel
-    private(set) var socket: DirectSocket
+    private var socket: DirectSocket
     /// The socket's peer; once the request has been read, the client behind trusted proxies.
     var address: ClientAddress
     let openedAt: Int64
@@ -24,20 +24,20 @@ final class Connection {
     var isCounted = false
     /// Milliseconds of the gateway's clock at the last sign of life.
     var heardAt: Int64
-    var bucket: TokenBucket
+    private var bucket: TokenBucket
     /// Frames answered with INVALID_PAYLOAD since `invalidSince`.
-    var invalidFrames: UInt8 = 0
-    var invalidSince: Int64 = 0
+    private var invalidFrames: UInt8 = 0
+    private var invalidSince: Int64 = 0
 
     /// Whose the connection is, and which of its frames wait.
     var machine = ConnectionSession()
     /// What has been written to the client, and whether the router of the mailbox agrees.
     var deliveryCursor = DeliveryCursor(boundAt: Timestamp(milliseconds: 0))
     /// What its client knows of peers.
-    var peersOnline = PeersOnline()
+    private var peersOnline = PeersOnline()
 
     /// Frames to be written at the end of this turn.
-    var outgoing: ByteBuffer?
+    private var outgoing: ByteBuffer?
 
     init(id: ConnectionID, channel: any Channel, address: ClientAddress, bucket: TokenBucket, at now: Int64) {
         self.id = id
@@ -47,6 +47,47 @@ final class Connection {
         self.openedAt = now
         self.heardAt = now
         self.bucket = bucket
+    }
+
+    /// Counts a frame against the connection's own rate.
+    /// - Returns: the milliseconds to wait; `nil` if the frame is admitted.
+    func takeFrame(_ limit: TokenBucket.Rule, at now: Int64) -> Int64? { self.bucket.take(limit, at: now) }
+
+    /// - Returns: whether the client has sent more invalid frames within a minute than it may.
+    func countInvalidFrame(at now: Int64) -> Bool {
+        if now - self.invalidSince > 60_000 {
+            self.invalidSince = now
+            self.invalidFrames = 0
+        }
+        self.invalidFrames += 1
+        return Int(self.invalidFrames) > Limits.invalidFramesPerMinuteMax
+    }
+
+    /// - Returns: whether the peer's state is news to the client.
+    func hears(_ state: PresenceState, of peer: WhisperID) -> Bool { self.peersOnline.hears(state, of: peer) }
+
+    /// Has `body` put frames at the end of what is written at the end of this turn.
+    /// - Returns: whether these are the first.
+    func append(_ body: (inout ByteBuffer) -> Void) -> Bool {
+        let isFirst = self.outgoing == nil
+        if isFirst { self.outgoing = self.channel.allocator.buffer(capacity: 512) }
+        body(&self.outgoing!)
+        return isFirst
+    }
+
+    /// The same with bytes that several clients get. They are copied only where something else is written in this turn.
+    func append(_ shared: ByteBuffer) -> Bool {
+        guard self.outgoing == nil else {
+            self.outgoing!.writeImmutableBuffer(shared)
+            return false
+        }
+        self.outgoing = shared
+        return true
+    }
+
+    func takeOutgoing() -> ByteBuffer? {
+        defer { self.outgoing = nil }
+        return self.outgoing
     }
 
     /// Writes to the client.

@@ -77,7 +77,7 @@ extension Gateway {
     func disconnected(_ id: ConnectionID) {
         guard let connection = self.connections.removeValue(forKey: id) else { return }
         self.memoryBudget.forget(id)
-        connection.outgoing = nil
+        _ = connection.takeOutgoing()
         self.unbind(connection)
         connection.phase = .closing(since: self.now)
         guard connection.isCounted else { return }
@@ -117,7 +117,7 @@ extension Gateway {
             self.receive(message, on: connection)
         case .ping(let payload):
             // Whoever pings faster than it may send frames is answered no faster than that.
-            if connection.bucket.take(self.limits.frames, at: self.now) == nil {
+            if connection.takeFrame(self.limits.frames, at: self.now) == nil {
                 self.write(to: connection) { WebSocketWriter.pong(payload, to: &$0) }
             }
         case .pong(let payload):

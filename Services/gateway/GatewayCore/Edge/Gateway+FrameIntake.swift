@@ -19,7 +19,7 @@ extension Gateway {
         var frame = ReceivedFrame(
             definition: definition, payload: payload, requestID: envelope.requestID, bytes: message.count)
         let now = self.now
-        if let retryAfter = connection.bucket.take(self.limits.frames, at: now) {
+        if let retryAfter = connection.takeFrame(self.limits.frames, at: now) {
             return self.refuse(
                 connection, Refusal(.rateLimited, "too many frames", retryAfterMilliseconds: retryAfter),
                 requestID: frame.requestID)
@@ -45,13 +45,7 @@ extension Gateway {
     }
 
     private func countInvalid(on connection: Connection) {
-        let now = self.now
-        if now - connection.invalidSince > 60_000 {
-            connection.invalidSince = now
-            connection.invalidFrames = 0
-        }
-        connection.invalidFrames += 1
-        if Int(connection.invalidFrames) > Limits.invalidFramesPerMinuteMax { self.close(connection, .abuse) }
+        if connection.countInvalidFrame(at: self.now) { self.close(connection, .abuse) }
     }
 
     /// - Returns: `nil` if it carries none, or what cannot be one.

@@ -186,7 +186,7 @@ extension Gateway {
     // MARK: Presence
 
     private func tell(_ state: PresenceState, about peer: WhisperID, to id: ConnectionID) {
-        guard let connection = self.connections[id], connection.isOpen, connection.peersOnline.hears(state, of: peer)
+        guard let connection = self.connections[id], connection.isOpen, connection.hears(state, of: peer)
         else { return }
         self.reply(connection, PresenceUpdate(whisperID: peer, state: state), requestID: nil)
     }

@@ -205,21 +205,15 @@ package actor Gateway: RequestHost, RateGateHost {
 
     func write(to connection: Connection, _ append: (inout ByteBuffer) -> Void) {
         guard connection.isOpen else { return }
-        if connection.outgoing == nil {
-            connection.outgoing = connection.channel.allocator.buffer(capacity: 512)
-            self.dirty.append(connection)
-            self.scheduleFlush()
-        }
-        append(&connection.outgoing!)
+        if connection.append(append) { self.flushLater(connection) }
     }
 
     func write(_ shared: ByteBuffer, to connection: Connection) {
         guard connection.isOpen else { return }
-        guard connection.outgoing == nil else {
-            connection.outgoing!.writeImmutableBuffer(shared)
-            return
-        }
-        connection.outgoing = shared
+        if connection.append(shared) { self.flushLater(connection) }
+    }
+
+    private func flushLater(_ connection: Connection) {
         self.dirty.append(connection)
         self.scheduleFlush()
     }
@@ -238,8 +232,7 @@ package actor Gateway: RequestHost, RateGateHost {
         self.dirty.removeAll(keepingCapacity: true)
         var bytes = 0
         for connection in dirty {
-            guard let outgoing = connection.outgoing else { continue }
-            connection.outgoing = nil
+            guard let outgoing = connection.takeOutgoing() else { continue }
             bytes += outgoing.readableBytes
             if connection.send(outgoing) { continue }
             // What little writes leave shows with the next ping of ours.
