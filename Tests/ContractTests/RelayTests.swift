@@ -140,7 +140,7 @@ import TestKit
     // MARK: Other frames
 
     @Test func tokensAreKeptClearedOrSet() throws {
-        func change(_ draft: Draft) throws -> UpdateTokens { UpdateTokens(try read(draft.message).payload) }
+        func change(_ draft: Draft) throws -> UpdateTokens { try UpdateTokens(read(draft.message).payload) }
         let draft = Draft(UpdateTokens.definition)
         #expect(try change(draft.without("pushToken")).pushToken == .keep)
         #expect(try change(draft.with("pushToken", "null")).pushToken == .clear)

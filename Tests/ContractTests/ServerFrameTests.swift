@@ -155,7 +155,8 @@ import Testing
 }
 
 /// One text for each value, whatever the order of its members.
-private func sorted(_ json: SlowJSON) -> String {
+/// The value with its members in the order of their names.
+func sorted(_ json: SlowJSON) -> String {
     switch json {
     case .object(let members):
         "{" + members.map { "\($0.name):\(sorted($0.value))" }.sorted().joined(separator: ",") + "}"

@@ -148,15 +148,6 @@ enum Outcome: Sendable {
     }
 }
 
-extension JSONWriter {
-    /// One object, its members written by `write`.
-    mutating func add<Value>(_ name: StaticString, object value: Value, _ write: (Value, inout JSONWriter) -> Void) {
-        var inner = JSONWriter()
-        write(value, &inner)
-        self.add(name, json: inner.finished())
-    }
-}
-
 extension ClientEvent {
     /// Whether consumers read it from the store.
     var isKept: Bool {

@@ -1,5 +1,7 @@
 /// "It is over." From either side (contract §7).
-package enum CallEnd {
+package struct CallEnd: SignedCallFrame {
+    package let call: SignedCall
+
     package static let reasons = ["ended", "declined", "busy", "timeout", "failed", "cancelled"]
 
     package static let definition: FrameDefinition = FrameDefinition(
@@ -7,4 +9,6 @@ package enum CallEnd {
         rate: Rates.calls,
         fields: SignedCall.fields + [SignedCall.reason.field],
         rules: SignedCall.rules, refusals: SignedCall.refusals, samples: [SignedCall.sample(#","reason":"declined""#)])
+
+    package init(_ call: SignedCall) { self.call = call }
 }

@@ -1,5 +1,7 @@
 /// "Let me talk to you." Answered by `call_ringing` once it has reached the callee (contract §7).
-package enum CallInitiate {
+package struct CallInitiate: SignedCallFrame {
+    package let call: SignedCall
+
     package static let definition: FrameDefinition = FrameDefinition(
         "call_initiate",
         about: """
@@ -13,4 +15,6 @@ package enum CallInitiate {
             (.forbidden, "The callee is banned, or `callId` is that of a call from the callee."),
         ],
         samples: [SignedCall.sample(#","isVideo":false"#)])
+
+    package init(_ call: SignedCall) { self.call = call }
 }

@@ -9,8 +9,8 @@ package enum CommonFields {
     /// P of the contract is this or a session token. Optional for the same reason.
     package static let guestToken = Field("guestToken", .sessionToken, .optional)
     package static let privileged = Self.versions + [Self.sessionToken]
-    package static let platform = Field("platform", .choice(["ios", "android"]))
-    package static let deviceID = Field("deviceId", .uuidV4, about: "Made once by each installation.")
+    static let platform = TypedField<Platform>.choice("platform")
+    static let deviceID = TypedField.uuidV4("deviceId", about: "Made once by each installation.")
     /// SIGN of the contract is these two, and the sealed ones.
     package static let parties = [Self.from.field, Self.to.field]
     package static let sealed = [

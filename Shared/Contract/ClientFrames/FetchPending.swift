@@ -1,8 +1,17 @@
 /// "What waits for me?" Answered by `pending_messages`, oldest first (contract §5, spec §5.2).
-package struct FetchPending: Sendable {
+package struct FetchPending: ClientFrame {
     /// As given out by the previous page; `nil` starts at the oldest.
-    package let cursor: Cursor?
+    private let cursorText: String?
     package let limit: Int
+
+    private static let cursor = TypedField.text(
+        "cursor", Limits.cursorCharacters,
+        about: "The `nextCursor` of the page before. Opaque; survives deletions."
+    ).optional
+    private static let limit = TypedField.integer(
+        "limit", 1...Int64(Limits.fetchPendingMax),
+        about: "Messages in the page, \(Limits.fetchPendingDefault) if absent."
+    ).optional
 
     package static let definition: FrameDefinition = FrameDefinition(
         "fetch_pending",
@@ -12,24 +21,29 @@ package struct FetchPending: Sendable {
             """,
         route: .ownMailbox, rate: Rates.fetchPending,
         fields: CommonFields.privileged + [
-            Field(
-                "cursor", .text(Limits.cursorCharacters), .optional,
-                about: "The `nextCursor` of the page before. Opaque; survives deletions."),
-            Field(
-                "limit", .integer(1...Int64(Limits.fetchPendingMax)), .optional,
-                about: "Messages in the page, \(Limits.fetchPendingDefault) if absent."),
+            Self.cursor.field, Self.limit.field,
         ],
-        rules: [.cursor("cursor")],
+        rules: [.cursor(Self.cursor.field.name)],
         samples: [
             #"{"protocolVersion":1,"cryptoVersion":1,"sessionToken":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}"#,
             #"{"protocolVersion":1,"cryptoVersion":1,"sessionToken":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA","cursor":"p1-2a","limit":100}"#,
         ])
 
+    /// - Parameter cursor: as the server gave it out. Clients do not read it.
+    package init(cursor: String?, limit: Int) { (self.cursorText, self.limit) = (cursor, limit) }
+
     package init(_ payload: Payload) {
-        let cursor = Self.definition.field("cursor")
-        let limit = Self.definition.field("limit")
-        self.cursor = payload.has(cursor) ? Cursor(payload.text(cursor)) : nil
+        let cursor = Self.definition.place(Self.cursor)
+        let limit = Self.definition.place(Self.limit)
+        self.cursorText = payload.has(cursor) ? payload.text(cursor) : nil
         self.limit = payload.has(limit) ? Int(payload.integer(limit)) : Limits.fetchPendingDefault
+    }
+
+    package var cursor: Cursor? { self.cursorText.flatMap { Cursor($0) } }
+
+    package func write(to json: inout JSONWriter) {
+        json.add(Self.cursor, self.cursorText)
+        if self.limit != Limits.fetchPendingDefault { json.add(Self.limit, Int64(self.limit)) }
     }
 }
 

@@ -1,20 +1,21 @@
 /// "A new group, with these people." Answered by `group_event` (contract §6, spec §7).
-package struct GroupCreate: Sendable {
+package struct GroupCreate: ClientFrame {
     package let title: String
     /// As given: the caller or doubles may stand in it.
     package let memberIDs: [WhisperID]
     /// `nil` if the caller has not signed it.
     package let signed: SignedGroupChange?
 
+    private static let title = TypedField.text("title", Limits.groupTitleCharacters)
+    private static let memberIDs = TypedField.whisperIDs(
+        "memberIds", count: 0...Limits.groupMembersMax - 1, about: "Everybody but the caller.")
+
     package static let definition: FrameDefinition = FrameDefinition(
         "group_create",
         about: "Makes a group that the caller owns. The new members get the event too.",
         route: .service(.router), rate: Rates.groups,
         fields: CommonFields.privileged + [
-            Field("title", .text(Limits.groupTitleCharacters)),
-            Field(
-                "memberIds", .array(of: .whisperID, count: 0...Limits.groupMembersMax - 1),
-                about: "Everybody but the caller."),
+            Self.title.field, Self.memberIDs.field,
         ] + SignedGroupChange.fields,
         refusals: [
             (.notFound, "A member is unknown."),
@@ -32,10 +33,21 @@ package struct GroupCreate: Sendable {
             ),
         ])
 
+    /// What the caller has signed is the whole of it.
+    package init(_ signed: SignedGroupChange) {
+        (self.title, self.memberIDs, self.signed) = (signed.title ?? "", signed.added, signed)
+    }
+
     package init(_ payload: Payload) throws(Payload.Corrupted) {
-        self.title = payload.text(Self.definition.field("title"))
-        self.memberIDs = try payload.whisperIDs(Self.definition.field("memberIds"))
+        self.title = try payload[Self.title]
+        self.memberIDs = try payload[Self.memberIDs]
         self.signed = try SignedGroupChange(
             added: self.memberIDs, removed: [], roles: [], title: self.title, in: payload)
+    }
+
+    package func write(to json: inout JSONWriter) {
+        json.add(Self.title, self.title)
+        json.add(Self.memberIDs, self.memberIDs)
+        SignedGroupChange.write(self.signed, to: &json)
     }
 }

@@ -1,8 +1,15 @@
 /// "Which groups am I in?" Answered by `groups`, a page at a time (contract §6).
-package struct GroupList: Sendable {
+package struct GroupList: ClientFrame {
     /// As given out by the previous page; `nil` starts at the first group.
-    package let cursor: GroupCursor?
+    private let cursorText: String?
     package let limit: Int
+
+    private static let cursor = TypedField.text(
+        "cursor", Limits.cursorCharacters, about: "The `nextCursor` of the page before. Opaque; survives changes."
+    ).optional
+    private static let limit = TypedField.integer(
+        "limit", 1...Int64(Limits.groupListMax), about: "Groups in the page, \(Limits.groupListMax) if absent."
+    ).optional
 
     package static let definition: FrameDefinition = FrameDefinition(
         "group_list",
@@ -10,25 +17,28 @@ package struct GroupList: Sendable {
             "Asks for the groups that the caller is a member of: its own first. Without `cursor`, for the first page.",
         route: .service(.router), rate: Rates.groups,
         fields: CommonFields.privileged + [
-            Field(
-                "cursor", .text(Limits.cursorCharacters), .optional,
-                about: "The `nextCursor` of the page before. Opaque; survives changes."),
-            Field(
-                "limit", .integer(1...Int64(Limits.groupListMax)), .optional,
-                about: "Groups in the page, \(Limits.groupListMax) if absent."),
+            Self.cursor.field, Self.limit.field,
         ],
-        rules: [.groupCursor("cursor")],
+        rules: [.groupCursor(Self.cursor.field.name)],
         samples: [
             CommonFields.sample(),
             CommonFields.sample(
                 #""cursor":"g2-3d6f1f0e8a554c7e9d550c4b7d1f2a61192cc091400000000000000002a","limit":20"#),
         ])
 
-    package init(_ payload: Payload) {
-        let cursor = Self.definition.field("cursor")
-        let limit = Self.definition.field("limit")
-        self.cursor = payload.has(cursor) ? GroupCursor(payload.text(cursor)) : nil
-        self.limit = payload.has(limit) ? Int(payload.integer(limit)) : Limits.groupListMax
+    /// - Parameter cursor: as the server gave it out. Clients do not read it.
+    package init(cursor: String?, limit: Int = Limits.groupListMax) { (self.cursorText, self.limit) = (cursor, limit) }
+
+    package init(_ payload: Payload) throws(Payload.Corrupted) {
+        self.cursorText = try payload[Self.cursor]
+        self.limit = try payload[Self.limit].map { Int($0) } ?? Limits.groupListMax
+    }
+
+    package var cursor: GroupCursor? { self.cursorText.flatMap { GroupCursor($0) } }
+
+    package func write(to json: inout JSONWriter) {
+        json.add(Self.cursor, self.cursorText)
+        if self.limit != Limits.groupListMax { json.add(Self.limit, Int64(self.limit)) }
     }
 }
 

@@ -34,6 +34,9 @@ package struct GroupSendMessage: EnvelopeFrame {
 
     private static let places = SignedEnvelope.Places(in: Self.definition.schema)
 
+    /// - Parameter envelope: of group mail.
+    package init(_ envelope: SignedEnvelope, of group: UUIDText) { (self.envelope, self.groupID) = (envelope, group) }
+
     package init(_ payload: Payload) throws(Payload.Corrupted) {
         self.envelope = try SignedEnvelope(payload, Self.places)
         self.groupID = self.envelope.groupID!

@@ -1,5 +1,5 @@
 /// "Change the group." Answered by `group_event` (contract §6, spec §7).
-package struct GroupUpdate: Sendable {
+package struct GroupUpdate: ClientFrame {
     package struct RoleChange: Hashable, ObjectValue {
         package var identity: WhisperID
         package var role: GroupRole
@@ -38,7 +38,13 @@ package struct GroupUpdate: Sendable {
     /// `nil` if the caller has not signed it.
     package let signed: SignedGroupChange?
 
-    private static let ids = FieldType.array(of: .whisperID, count: 0...Limits.groupMembersMax)
+    private static let groupID = TypedField.groupID("groupId")
+    private static let title = TypedField.text("title", Limits.groupTitleCharacters).optional
+    private static let addMembers = TypedField.whisperIDs("addMembers", count: 0...Limits.groupMembersMax, .optional)
+    private static let removeMembers = TypedField.whisperIDs(
+        "removeMembers", count: 0...Limits.groupMembersMax, .optional)
+    private static let roleChanges = TypedField<[RoleChange]>.objects(
+        "roleChanges", count: 0...Limits.groupMembersMax, .optional)
 
     package static let definition: FrameDefinition = FrameDefinition(
         "group_update",
@@ -49,10 +55,8 @@ package struct GroupUpdate: Sendable {
             """,
         route: .service(.router), rate: Rates.groups,
         fields: CommonFields.privileged + [
-            Field("groupId", .groupID), Field("title", .text(Limits.groupTitleCharacters), .optional),
-            Field("addMembers", Self.ids, .optional), Field("removeMembers", Self.ids, .optional),
-            Field(
-                "roleChanges", .array(of: .object(RoleChange.schema), count: 0...Limits.groupMembersMax), .optional),
+            Self.groupID.field, Self.title.field, Self.addMembers.field, Self.removeMembers.field,
+            Self.roleChanges.field,
         ] + SignedGroupChange.fields,
         refusals: [
             (
@@ -77,18 +81,30 @@ package struct GroupUpdate: Sendable {
             ),
         ])
 
+    /// What the caller has signed is the whole of it.
+    package init(_ signed: SignedGroupChange, of group: UUIDText) {
+        (self.groupID, self.title, self.signed) = (group, signed.title, signed)
+        (self.addMembers, self.removeMembers, self.roleChanges) = (signed.added, signed.removed, signed.roles)
+    }
+
     package init(_ payload: Payload) throws(Payload.Corrupted) {
-        let frame = Self.definition
-        self.groupID = payload.groupID(frame.field("groupId"))
-        let title = frame.field("title")
-        self.title = payload.has(title) ? payload.text(title) : nil
-        self.addMembers = try payload.whisperIDs(frame.field("addMembers"))
-        self.removeMembers = try payload.whisperIDs(frame.field("removeMembers"))
-        var roleChanges: [RoleChange] = []
-        for change in try payload.objects(frame.field("roleChanges")) { roleChanges.append(try RoleChange(change)) }
-        self.roleChanges = roleChanges
+        self.groupID = try payload[Self.groupID]
+        self.title = try payload[Self.title]
+        self.addMembers = try payload[Self.addMembers]
+        self.removeMembers = try payload[Self.removeMembers]
+        self.roleChanges = try payload[Self.roleChanges]
         self.signed = try SignedGroupChange(
-            added: self.addMembers, removed: self.removeMembers, roles: roleChanges, title: self.title, in: payload)
+            added: self.addMembers, removed: self.removeMembers, roles: self.roleChanges, title: self.title,
+            in: payload)
+    }
+
+    package func write(to json: inout JSONWriter) {
+        json.add(Self.groupID, self.groupID)
+        json.add(Self.title, self.title)
+        if !self.addMembers.isEmpty { json.add(Self.addMembers, self.addMembers) }
+        if !self.removeMembers.isEmpty { json.add(Self.removeMembers, self.removeMembers) }
+        if !self.roleChanges.isEmpty { json.add(Self.roleChanges, self.roleChanges) }
+        SignedGroupChange.write(self.signed, to: &json)
     }
 }
 

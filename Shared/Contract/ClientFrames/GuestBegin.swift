@@ -1,5 +1,5 @@
 /// "I am a guest with these keys." Answered by `guest_challenge` (contract §14.3).
-package struct GuestBegin: Sendable {
+package struct GuestBegin: ClientFrame {
     package let signPublicKey: Bytes32
     package let encPublicKey: Bytes32
 
@@ -22,8 +22,17 @@ package struct GuestBegin: Sendable {
             #"{"protocolVersion":1,"cryptoVersion":1,"signPublicKey":"vZMMu/hWu3byxfZMBioplEzGBlulS5r3JC0r/eXX2Vs=","encPublicKey":"sDIJgXeFcL7/uym2I3ZCEVuAxxT/L6/TmbmJ3JS6ijg="}"#
         ])
 
+    package init(signPublicKey: Bytes32, encPublicKey: Bytes32) {
+        (self.signPublicKey, self.encPublicKey) = (signPublicKey, encPublicKey)
+    }
+
     package init(_ payload: Payload) throws(Payload.Corrupted) {
         self.signPublicKey = Bytes32(try payload[Self.signPublicKey])!
         self.encPublicKey = Bytes32(try payload[Self.encPublicKey])!
+    }
+
+    package func write(to json: inout JSONWriter) {
+        json.add(Self.signPublicKey, self.signPublicKey.bytes)
+        json.add(Self.encPublicKey, self.encPublicKey.bytes)
     }
 }

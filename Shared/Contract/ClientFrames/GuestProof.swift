@@ -1,5 +1,5 @@
 /// "Here is the guest's challenge, signed." Answered by `guest_ack`, or AUTH_FAILED (contract §14.3).
-package struct GuestProof: Sendable {
+package struct GuestProof: ClientFrame {
     package let challengeID: UUIDText
     package let signature: Bytes64
 
@@ -29,8 +29,17 @@ package struct GuestProof: Sendable {
             #"{"protocolVersion":1,"cryptoVersion":1,"challengeId":"5b2c1f9e-1d5c-4a51-8b61-2f4ad4b2d3c0","signature":"2ePUni8MgyJVKuqqHhKDXQCxMANCJGgyx4FXBVhr6CrvNM0o663HWHiKiw9GnloXe9VONfXOzRhtCRi6z6pgBQ=="}"#
         ])
 
+    package init(challengeID: UUIDText, signature: Bytes64) {
+        (self.challengeID, self.signature) = (challengeID, signature)
+    }
+
     package init(_ payload: Payload) throws(Payload.Corrupted) {
         self.challengeID = try payload[Self.challengeID]
         self.signature = Bytes64(try payload[Self.signature])!
+    }
+
+    package func write(to json: inout JSONWriter) {
+        json.add(Self.challengeID, self.challengeID)
+        json.add(Self.signature, self.signature.bytes)
     }
 }

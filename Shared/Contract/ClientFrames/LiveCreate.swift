@@ -1,5 +1,5 @@
 /// "This is a conversation of my profile." Answered by `live_conversation` (contract §14.6).
-package struct LiveCreate: Sendable {
+package struct LiveCreate: ClientFrame {
     package let conversation: ConversationID
     package let profile: UUIDText
     package let signPublicKey: Bytes32
@@ -35,6 +35,15 @@ package struct LiveCreate: Sendable {
             )
         ])
 
+    package init(
+        _ conversation: ConversationID, of profile: UUIDText, signPublicKey: Bytes32, encPublicKey: Bytes32,
+        linkVerifier: Bytes32, transcriptDays: Int, info: LiveSigned
+    ) {
+        (self.conversation, self.profile, self.linkVerifier) = (conversation, profile, linkVerifier)
+        (self.signPublicKey, self.encPublicKey) = (signPublicKey, encPublicKey)
+        (self.transcriptDays, self.info) = (transcriptDays, info)
+    }
+
     package init(_ payload: Payload) throws(Payload.Corrupted) {
         self.conversation = try payload[LiveFields.conversation]
         self.profile = try payload[LiveFields.profile]
@@ -45,5 +54,15 @@ package struct LiveCreate: Sendable {
         (self.signPublicKey, self.encPublicKey, self.linkVerifier) = (sign, enc, verifier)
         self.transcriptDays = Int(try payload[LiveFields.transcriptDays])
         self.info = try LiveSigned(payload, ciphertext: LiveLimits.infoCiphertext)
+    }
+
+    package func write(to json: inout JSONWriter) {
+        json.add(LiveFields.conversation, self.conversation)
+        json.add(LiveFields.profile, self.profile)
+        json.add(LiveFields.signPublicKey, self.signPublicKey.bytes)
+        json.add(LiveFields.encPublicKey, self.encPublicKey.bytes)
+        json.add(LiveFields.linkVerifier, self.linkVerifier.bytes)
+        json.add(LiveFields.transcriptDays, Int64(self.transcriptDays))
+        self.info.write(to: &json, ciphertext: LiveLimits.infoCiphertext)
     }
 }

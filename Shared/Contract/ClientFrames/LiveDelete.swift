@@ -1,5 +1,5 @@
 /// "The conversation shall be no more." Answered by `live_deleted` (contract §14.6).
-package struct LiveDelete: Sendable {
+package struct LiveDelete: ClientFrame {
     package let conversation: ConversationID
 
     package static let definition = FrameDefinition(
@@ -10,7 +10,11 @@ package struct LiveDelete: Sendable {
         refusals: [LiveFields.notFound],
         samples: [CommonFields.sample(LiveFields.sampleConversation)])
 
+    package init(_ conversation: ConversationID) { self.conversation = conversation }
+
     package init(_ payload: Payload) throws(Payload.Corrupted) {
         self.conversation = try payload[LiveFields.conversation]
     }
+
+    package func write(to json: inout JSONWriter) { json.add(LiveFields.conversation, self.conversation) }
 }

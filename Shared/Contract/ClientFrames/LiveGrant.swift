@@ -1,11 +1,16 @@
 /// "These may listen, with this key." Answered by `live_granted` (contract §14.7).
-package struct LiveGrant: Sendable {
+package struct LiveGrant: ClientFrame {
     /// One listener's key.
     package struct Grant: Sendable {
         package let to: PrincipalID
         package let nonce: [UInt8]
         package let ciphertext: [UInt8]
         package let signature: Bytes64
+
+        package init(to listener: PrincipalID, _ grant: LiveSigned) {
+            (self.to, self.nonce) = (listener, grant.nonce)
+            (self.ciphertext, self.signature) = (grant.ciphertext, grant.signature)
+        }
     }
 
     package let conversation: ConversationID
@@ -14,7 +19,6 @@ package struct LiveGrant: Sendable {
     package let timestamp: Timestamp
     package let grants: [Grant]
 
-    private static let ciphertext = LiveFields.ciphertext(LiveLimits.grantCiphertext)
     private static let grants = TypedField<[Grant]>.objects(
         "grants", count: 1...LiveLimits.grantsMax, about: "A BOX for each listener.")
 
@@ -46,12 +50,27 @@ package struct LiveGrant: Sendable {
             )
         ])
 
+    package init(
+        _ conversation: ConversationID, from device: PrincipalID, generation: Int, timestamp: Timestamp, grants: [Grant]
+    ) {
+        (self.conversation, self.from, self.generation) = (conversation, device, generation)
+        (self.timestamp, self.grants) = (timestamp, grants)
+    }
+
     package init(_ payload: Payload) throws(Payload.Corrupted) {
         self.conversation = try payload[LiveFields.conversation]
         self.from = try payload[LiveFields.from]
         self.generation = Int(try payload[LiveFields.generation])
         self.timestamp = try payload[LiveFields.timestamp]
         self.grants = try payload[Self.grants]
+    }
+
+    package func write(to json: inout JSONWriter) {
+        json.add(LiveFields.conversation, self.conversation)
+        json.add(LiveFields.from, self.from)
+        json.add(LiveFields.generation, Int64(self.generation))
+        json.add(LiveFields.timestamp, self.timestamp)
+        json.add(Self.grants, self.grants)
     }
 
     /// The grant as the listener gets it, and as its signature covers it.

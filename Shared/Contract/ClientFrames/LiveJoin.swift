@@ -1,5 +1,5 @@
 /// "I listen now." Answered by `live_joined` or `live_waiting` (contract §14.10).
-package struct LiveJoin: Sendable {
+package struct LiveJoin: ClientFrame {
     package let conversation: ConversationID
     package let after: LivePoint?
 
@@ -27,9 +27,18 @@ package struct LiveJoin: Sendable {
                     + #","after":{\#(LiveFields.sampleContent),"epoch":7,"seq":412,"line":31}"#),
         ])
 
+    package init(_ conversation: ConversationID, after: LivePoint?) {
+        (self.conversation, self.after) = (conversation, after)
+    }
+
     package init(_ payload: Payload) throws(Payload.Corrupted) {
         self.conversation = try payload[LiveFields.conversation]
         self.after = try payload[Self.after]
+    }
+
+    package func write(to json: inout JSONWriter) {
+        json.add(LiveFields.conversation, self.conversation)
+        json.add(Self.after, self.after)
     }
 }
 

@@ -1,5 +1,5 @@
 /// "May I listen?" Answered by `live_waiting` or `live_admitted` (contract §14.7).
-package struct LiveKnock: Sendable {
+package struct LiveKnock: ClientFrame {
     package let conversation: ConversationID
     package let linkProof: Bytes32
     package let signPublicKey: Bytes32
@@ -32,6 +32,14 @@ package struct LiveKnock: Sendable {
                     + "," + LiveFields.sampleSigned(from: LiveFields.sampleGuest))
         ])
 
+    package init(
+        _ conversation: ConversationID, linkProof: Bytes32, signPublicKey: Bytes32, encPublicKey: Bytes32,
+        knock: LiveSigned
+    ) {
+        (self.conversation, self.linkProof, self.knock) = (conversation, linkProof, knock)
+        (self.signPublicKey, self.encPublicKey) = (signPublicKey, encPublicKey)
+    }
+
     package init(_ payload: Payload) throws(Payload.Corrupted) {
         self.conversation = try payload[LiveFields.conversation]
         guard let proof = Bytes32(try payload[LiveFields.linkProof]),
@@ -40,5 +48,13 @@ package struct LiveKnock: Sendable {
         else { throw Payload.Corrupted() }
         (self.linkProof, self.signPublicKey, self.encPublicKey) = (proof, sign, enc)
         self.knock = try LiveSigned(payload, ciphertext: LiveLimits.knockCiphertext)
+    }
+
+    package func write(to json: inout JSONWriter) {
+        json.add(LiveFields.conversation, self.conversation)
+        json.add(LiveFields.linkProof, self.linkProof.bytes)
+        json.add(LiveFields.signPublicKey, self.signPublicKey.bytes)
+        json.add(LiveFields.encPublicKey, self.encPublicKey.bytes)
+        self.knock.write(to: &json, ciphertext: LiveLimits.knockCiphertext)
     }
 }

@@ -1,5 +1,5 @@
 /// "I listen no more." Answered by `live_left` (contract §14.10).
-package struct LiveLeave: Sendable {
+package struct LiveLeave: ClientFrame {
     package let conversation: ConversationID
     /// The listener's row and grant go too, unless it is blocked.
     package let forget: Bool
@@ -17,8 +17,17 @@ package struct LiveLeave: Sendable {
             CommonFields.sample(LiveFields.sampleConversation + #","forget":true"#),
         ])
 
+    package init(_ conversation: ConversationID, forget: Bool = false) {
+        (self.conversation, self.forget) = (conversation, forget)
+    }
+
     package init(_ payload: Payload) throws(Payload.Corrupted) {
         self.conversation = try payload[LiveFields.conversation]
         self.forget = try payload[Self.forget] ?? false
+    }
+
+    package func write(to json: inout JSONWriter) {
+        json.add(LiveFields.conversation, self.conversation)
+        if self.forget { json.add(Self.forget, true) }
     }
 }

@@ -1,5 +1,5 @@
 /// "Which conversations does the profile have?" Answered by `live_conversations` (contract §14.6).
-package struct LiveList: Sendable {
+package struct LiveList: ClientFrame {
     package let profile: UUIDText
 
     package static let definition = FrameDefinition(
@@ -10,5 +10,9 @@ package struct LiveList: Sendable {
         refusals: [(.notFound, "The caller is not a member of the profile.")],
         samples: [CommonFields.sample(LiveFields.sampleProfile)])
 
+    package init(_ profile: UUIDText) { self.profile = profile }
+
     package init(_ payload: Payload) throws(Payload.Corrupted) { self.profile = try payload[LiveFields.profile] }
+
+    package func write(to json: inout JSONWriter) { json.add(LiveFields.profile, self.profile) }
 }

@@ -1,5 +1,5 @@
 /// "You may not listen." Answered by `live_listener` (contract §14.7).
-package struct LiveRefuse: Sendable {
+package struct LiveRefuse: ClientFrame {
     package enum Reason: String, CaseIterable, Sendable {
         case declined, passcode, removed
         /// May not knock again. The listener is told `removed`.
@@ -32,10 +32,21 @@ package struct LiveRefuse: Sendable {
                     + LiveFields.sampleSigned())
         ])
 
+    package init(_ conversation: ConversationID, to listener: PrincipalID, reason: Reason, refusal: LiveSigned) {
+        (self.conversation, self.to, self.reason, self.refusal) = (conversation, listener, reason, refusal)
+    }
+
     package init(_ payload: Payload) throws(Payload.Corrupted) {
         self.conversation = try payload[LiveFields.conversation]
         self.to = try payload[LiveFields.to]
         self.reason = try payload[Self.reason]
         self.refusal = try LiveSigned(payload, ciphertext: LiveLimits.refusalCiphertext)
+    }
+
+    package func write(to json: inout JSONWriter) {
+        json.add(LiveFields.conversation, self.conversation)
+        json.add(LiveFields.to, self.to)
+        json.add(Self.reason, self.reason)
+        self.refusal.write(to: &json, ciphertext: LiveLimits.refusalCiphertext)
     }
 }

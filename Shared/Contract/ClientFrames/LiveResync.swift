@@ -1,5 +1,5 @@
 /// "I miss packets behind this one." Answered by packets (contract §14.10).
-package struct LiveResync: Sendable {
+package struct LiveResync: ClientFrame {
     package let conversation: ConversationID
     /// The last packet that the listener has.
     package let position: LivePosition
@@ -32,9 +32,20 @@ package struct LiveResync: Sendable {
                 #""conversationId":"3f0c8a5e-2f0d-1f6b-8d55-0c4b7d1f2a61","epoch":7,"seq":411,"line":31"#)
         ])
 
+    package init(_ conversation: ConversationID, behind position: LivePosition, line: Int) {
+        (self.conversation, self.position, self.line) = (conversation, position, line)
+    }
+
     package init(_ payload: Payload) throws(Payload.Corrupted) {
         self.conversation = try payload[Self.conversationID]
         self.position = LivePosition(epoch: try payload[Self.epoch], seq: try payload[Self.seq])
         self.line = Int(try payload[Self.line])
+    }
+
+    package func write(to json: inout JSONWriter) {
+        json.add(Self.conversationID, self.conversation)
+        json.add(Self.epoch, self.position.epoch)
+        json.add(Self.seq, self.position.seq)
+        json.add(Self.line, Int64(self.line))
     }
 }

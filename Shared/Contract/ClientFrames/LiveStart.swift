@@ -1,5 +1,5 @@
 /// "I whisper now." Answered by `live_started` (contract §14.8).
-package struct LiveStart: Sendable {
+package struct LiveStart: ClientFrame {
     package let conversation: ConversationID
     package let content: UUIDText
 
@@ -21,8 +21,17 @@ package struct LiveStart: Sendable {
         ],
         samples: [CommonFields.sample(LiveFields.sampleConversation + "," + LiveFields.sampleContent)])
 
+    package init(_ conversation: ConversationID, content: UUIDText) {
+        (self.conversation, self.content) = (conversation, content)
+    }
+
     package init(_ payload: Payload) throws(Payload.Corrupted) {
         self.conversation = try payload[LiveFields.conversation]
         self.content = try payload[LiveFields.content]
+    }
+
+    package func write(to json: inout JSONWriter) {
+        json.add(LiveFields.conversation, self.conversation)
+        json.add(LiveFields.content, self.content)
     }
 }

@@ -1,5 +1,5 @@
 /// "I have finished." Answered by `live_stopped` (contract §14.8).
-package struct LiveStop: Sendable {
+package struct LiveStop: ClientFrame {
     package let conversation: ConversationID
     package let content: UUIDText
 
@@ -13,8 +13,17 @@ package struct LiveStop: Sendable {
         refusals: [LiveFields.notFound],
         samples: [CommonFields.sample(LiveFields.sampleConversation + "," + LiveFields.sampleContent)])
 
+    package init(_ conversation: ConversationID, content: UUIDText) {
+        (self.conversation, self.content) = (conversation, content)
+    }
+
     package init(_ payload: Payload) throws(Payload.Corrupted) {
         self.conversation = try payload[LiveFields.conversation]
         self.content = try payload[LiveFields.content]
+    }
+
+    package func write(to json: inout JSONWriter) {
+        json.add(LiveFields.conversation, self.conversation)
+        json.add(LiveFields.content, self.content)
     }
 }

@@ -1,5 +1,5 @@
 /// "The conversation is otherwise now." Answered by `live_conversation` (contract §14.6, §19.12).
-package struct LiveUpdate: Sendable {
+package struct LiveUpdate: ClientFrame {
     package let conversation: ConversationID
     package let linkVerifier: Bytes32?
     package let transcriptDays: Int?
@@ -39,6 +39,12 @@ package struct LiveUpdate: Sendable {
             ),
         ])
 
+    package init(_ conversation: ConversationID, linkVerifier: Bytes32?, transcriptDays: Int?, info: LiveSigned?) {
+        (self.conversation, self.linkVerifier) = (conversation, linkVerifier)
+        (self.transcriptDays, self.info) = (transcriptDays, info)
+        self.isWhole = info != nil || linkVerifier == nil && transcriptDays != nil
+    }
+
     package init(_ payload: Payload) throws(Payload.Corrupted) {
         self.conversation = try payload[LiveFields.conversation]
         self.linkVerifier = try payload[Self.linkVerifier].flatMap { Bytes32($0) }
@@ -60,6 +66,16 @@ package struct LiveUpdate: Sendable {
             self.isWhole = self.linkVerifier == nil && self.transcriptDays != nil
         }
     }
+
+    package func write(to json: inout JSONWriter) {
+        json.add(LiveFields.conversation, self.conversation)
+        json.add(Self.linkVerifier, self.linkVerifier?.bytes)
+        json.add(Self.transcriptDays, self.transcriptDays.map { Int64($0) })
+        json.add(Self.info, self.info.map { LiveSealed(nonce: $0.nonce, ciphertext: $0.ciphertext) })
+        json.add(Self.from, self.info?.from)
+        json.add(Self.timestamp, self.info?.timestamp)
+        json.add(Self.signature, self.info?.signature.bytes)
+    }
 }
 
 /// The info of a conversation: SEALED of contract §14.2.
@@ -69,6 +85,8 @@ struct LiveSealed: ObjectValue {
 
     private static let ciphertext = LiveFields.ciphertext(LiveLimits.infoCiphertext)
     static let schema = ObjectSchema([LiveFields.nonce.field, Self.ciphertext.field])
+
+    init(nonce: [UInt8], ciphertext: [UInt8]) { (self.nonce, self.ciphertext) = (nonce, ciphertext) }
 
     init(_ payload: Payload) throws(Payload.Corrupted) {
         self.nonce = try payload[LiveFields.nonce]

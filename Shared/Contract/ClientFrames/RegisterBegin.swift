@@ -1,8 +1,12 @@
 /// "I want to log in from this device." Answered by `register_challenge` (contract §4).
-package struct RegisterBegin: Sendable {
+package struct RegisterBegin: ClientFrame {
     package let whisperID: WhisperID?
     package let deviceID: UUIDText
     package let platform: Platform
+
+    private static let whisperID = TypedField.whisperID(
+        "whisperId", about: "The identity that logs in, if the client knows it."
+    ).optional
 
     package static let definition: FrameDefinition = FrameDefinition(
         "register_begin",
@@ -10,8 +14,7 @@ package struct RegisterBegin: Sendable {
             "Starts a login, of a new identity or a known one. The challenge is bound to connection, device and platform.",
         route: .service(.auth), principal: .anybody, rate: Rates.register,
         fields: CommonFields.versions + [
-            Field("whisperId", .whisperID, .optional, about: "The identity that logs in, if the client knows it."),
-            CommonFields.deviceID, CommonFields.platform,
+            Self.whisperID.field, CommonFields.deviceID.field, CommonFields.platform.field,
         ],
         refusals: [(.notFound, "`whisperId` is nobody's.")],
         samples: [
@@ -19,12 +22,20 @@ package struct RegisterBegin: Sendable {
             #"{"protocolVersion":1,"cryptoVersion":1,"whisperId":"WSP-JBPU-D452-TLT4","deviceId":"0f8fad5b-d9cb-469f-a165-70867728950e","platform":"android"}"#,
         ])
 
-    package init(_ payload: Payload) {
-        let frame = Self.definition
-        let whisperID = frame.field("whisperId")
-        self.whisperID = payload.has(whisperID) ? payload.whisperID(whisperID) : nil
-        self.deviceID = payload.uuid(frame.field("deviceId"))
-        self.platform = Platform(rawValue: payload.text(frame.field("platform")))!
+    package init(whisperID: WhisperID?, deviceID: UUIDText, platform: Platform) {
+        (self.whisperID, self.deviceID, self.platform) = (whisperID, deviceID, platform)
+    }
+
+    package init(_ payload: Payload) throws(Payload.Corrupted) {
+        self.whisperID = try payload[Self.whisperID]
+        self.deviceID = try payload[CommonFields.deviceID]
+        self.platform = try payload[CommonFields.platform]
+    }
+
+    package func write(to json: inout JSONWriter) {
+        json.add(Self.whisperID, self.whisperID)
+        json.add(CommonFields.deviceID, self.deviceID)
+        json.add(CommonFields.platform, self.platform)
     }
 }
 

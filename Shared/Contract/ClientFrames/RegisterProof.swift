@@ -1,5 +1,5 @@
 /// "Here is the challenge, signed." Answered by `register_ack`, or AUTH_FAILED (contract §4).
-package struct RegisterProof: Sendable {
+package struct RegisterProof: ClientFrame {
     package let challengeID: UUIDText
     package let deviceID: UUIDText
     package let platform: Platform
@@ -10,6 +10,16 @@ package struct RegisterProof: Sendable {
     package let pushToken: String?
     package let voipToken: String?
 
+    private static let challengeID = TypedField.uuid("challengeId")
+    private static let whisperID = TypedField.whisperID("whisperId").optional
+    private static let encPublicKey = TypedField.base64(
+        "encPublicKey", Limits.publicKey, about: "X25519, in canonical form: bit 255 clear, below 2^255 - 19.")
+    private static let signPublicKey = TypedField.base64("signPublicKey", Limits.publicKey, about: "Ed25519.")
+    private static let signature = TypedField.base64(
+        "signature", Limits.signature, about: "Ed25519 over the challenge's bytes.")
+    private static let pushToken = TypedField.text("pushToken", Limits.pushTokenCharacters).optional
+    private static let voipToken = TypedField.text("voipToken", Limits.pushTokenCharacters, about: "iOS only.").optional
+
     package static let definition: FrameDefinition = FrameDefinition(
         "register_proof",
         about: """
@@ -19,15 +29,9 @@ package struct RegisterProof: Sendable {
             """,
         route: .service(.auth), principal: .anybody,
         fields: CommonFields.versions + [
-            Field("challengeId", .uuid), CommonFields.deviceID, CommonFields.platform,
-            Field("whisperId", .whisperID, .optional),
-            Field(
-                "encPublicKey", .base64(Limits.publicKey),
-                about: "X25519, in canonical form: bit 255 clear, below 2^255 - 19."),
-            Field("signPublicKey", .base64(Limits.publicKey), about: "Ed25519."),
-            Field("signature", .base64(Limits.signature), about: "Ed25519 over the challenge's bytes."),
-            Field("pushToken", .text(Limits.pushTokenCharacters), .optional),
-            Field("voipToken", .text(Limits.pushTokenCharacters), .optional, about: "iOS only."),
+            Self.challengeID.field, CommonFields.deviceID.field, CommonFields.platform.field, Self.whisperID.field,
+            Self.encPublicKey.field, Self.signPublicKey.field, Self.signature.field, Self.pushToken.field,
+            Self.voipToken.field,
         ],
         refusals: [
             (
@@ -42,20 +46,36 @@ package struct RegisterProof: Sendable {
             #"{"protocolVersion":1,"cryptoVersion":1,"challengeId":"5b2c1f9e-1d5c-4a51-8b61-2f4ad4b2d3c0","deviceId":"0f8fad5b-d9cb-469f-a165-70867728950e","platform":"ios","encPublicKey":"sDIJgXeFcL7/uym2I3ZCEVuAxxT/L6/TmbmJ3JS6ijg=","signPublicKey":"vZMMu/hWu3byxfZMBioplEzGBlulS5r3JC0r/eXX2Vs=","signature":"2ePUni8MgyJVKuqqHhKDXQCxMANCJGgyx4FXBVhr6CrvNM0o663HWHiKiw9GnloXe9VONfXOzRhtCRi6z6pgBQ==","pushToken":"made-up"}"#
         ])
 
-    package init(_ payload: Payload) {
-        let frame = Self.definition
-        func optional<T>(_ name: String, _ read: (Int) -> T) -> T? {
-            let field = frame.field(name)
-            return payload.has(field) ? read(field) : nil
-        }
-        self.challengeID = payload.uuid(frame.field("challengeId"))
-        self.deviceID = payload.uuid(frame.field("deviceId"))
-        self.platform = Platform(rawValue: payload.text(frame.field("platform")))!
-        self.whisperID = optional("whisperId", payload.whisperID)
-        self.encPublicKey = Bytes32(payload.bytes(frame.field("encPublicKey")))!
-        self.signPublicKey = Bytes32(payload.bytes(frame.field("signPublicKey")))!
-        self.signature = Bytes64(payload.bytes(frame.field("signature")))!
-        self.pushToken = optional("pushToken", payload.text)
-        self.voipToken = optional("voipToken", payload.text)
+    package init(
+        challengeID: UUIDText, deviceID: UUIDText, platform: Platform, whisperID: WhisperID?, encPublicKey: Bytes32,
+        signPublicKey: Bytes32, signature: Bytes64, pushToken: String? = nil, voipToken: String? = nil
+    ) {
+        (self.challengeID, self.deviceID, self.platform, self.whisperID) = (challengeID, deviceID, platform, whisperID)
+        (self.encPublicKey, self.signPublicKey, self.signature) = (encPublicKey, signPublicKey, signature)
+        (self.pushToken, self.voipToken) = (pushToken, voipToken)
+    }
+
+    package init(_ payload: Payload) throws(Payload.Corrupted) {
+        guard let encPublicKey = Bytes32(try payload[Self.encPublicKey]),
+            let signPublicKey = Bytes32(try payload[Self.signPublicKey]),
+            let signature = Bytes64(try payload[Self.signature])
+        else { throw Payload.Corrupted() }
+        self.init(
+            challengeID: try payload[Self.challengeID], deviceID: try payload[CommonFields.deviceID],
+            platform: try payload[CommonFields.platform], whisperID: try payload[Self.whisperID],
+            encPublicKey: encPublicKey, signPublicKey: signPublicKey, signature: signature,
+            pushToken: try payload[Self.pushToken], voipToken: try payload[Self.voipToken])
+    }
+
+    package func write(to json: inout JSONWriter) {
+        json.add(Self.challengeID, self.challengeID)
+        json.add(CommonFields.deviceID, self.deviceID)
+        json.add(CommonFields.platform, self.platform)
+        json.add(Self.whisperID, self.whisperID)
+        json.add(Self.encPublicKey, self.encPublicKey.bytes)
+        json.add(Self.signPublicKey, self.signPublicKey.bytes)
+        json.add(Self.signature, self.signature.bytes)
+        json.add(Self.pushToken, self.pushToken)
+        json.add(Self.voipToken, self.voipToken)
     }
 }

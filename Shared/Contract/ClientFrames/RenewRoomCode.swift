@@ -1,5 +1,5 @@
 /// "Another code, or none." Answered by `room_code` (contract §15.1).
-package struct RenewRoomCode: Sendable {
+package struct RenewRoomCode: ClientFrame {
     package let room: UUIDText
     package let code: RoomCodeWish
 
@@ -16,8 +16,15 @@ package struct RenewRoomCode: Sendable {
             CommonFields.sample(RoomFields.sampleRoom + #","codeDigits":6,"codeTtlSeconds":0"#),
         ])
 
+    package init(_ code: RoomCodeWish, of room: UUIDText) { (self.room, self.code) = (room, code) }
+
     package init(_ payload: Payload) throws(Payload.Corrupted) {
         self.room = try payload[RoomFields.room]
         self.code = try RoomCodeWish(payload, ttl: Self.seconds)
+    }
+
+    package func write(to json: inout JSONWriter) {
+        json.add(RoomFields.room, self.room)
+        self.code.write(to: &json, ttl: Self.seconds)
     }
 }

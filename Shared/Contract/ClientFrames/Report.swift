@@ -1,5 +1,5 @@
 /// "This identity misbehaves." Answered by `report_ack` (contract §10).
-package struct Report: Sendable {
+package struct Report: ClientFrame {
     package enum Reason: String, CaseIterable, Sendable {
         case spam, abuse, other
     }
@@ -10,6 +10,13 @@ package struct Report: Sendable {
     /// A message that the reporter received. Its signature is still to be checked, with the key of its `from`;
     /// `signedPart()` gives it back without fields that nobody has signed.
     package let evidence: SignedEnvelope?
+
+    private static let targetID = TypedField.whisperID("targetId")
+    private static let reason = TypedField<Reason>.choice("reason")
+    private static let note = TypedField.text("note", Limits.reportNoteCharacters).optional
+    private static let evidence = TypedField<SignedEnvelope>.object(
+        "evidence", about: "The payload of a `message_received`."
+    ).optional
 
     package static let definition: FrameDefinition = FrameDefinition(
         "report",
@@ -22,11 +29,7 @@ package struct Report: Sendable {
             """,
         route: .service(.auth), rate: Rates.reports,
         fields: CommonFields.privileged + [
-            Field("targetId", .whisperID), Field("reason", .choice(Reason.allCases.map(\.rawValue))),
-            Field("note", .text(Limits.reportNoteCharacters), .optional),
-            Field(
-                "evidence", .object(MessageReceived.schema), .optional,
-                about: "The payload of a `message_received`."),
+            Self.targetID.field, Self.reason.field, Self.note.field, Self.evidence.field,
         ],
         refusals: [
             (
@@ -50,16 +53,21 @@ package struct Report: Sendable {
                     + MessageReceived.sample),
         ])
 
+    package init(_ target: WhisperID, _ reason: Reason, note: String?, evidence: SignedEnvelope?) {
+        (self.targetID, self.reason, self.note, self.evidence) = (target, reason, note, evidence)
+    }
+
     package init(_ payload: Payload) throws(Payload.Corrupted) {
-        let frame = Self.definition
-        self.targetID = payload.whisperID(frame.field("targetId"))
-        self.reason = Reason(rawValue: payload.text(frame.field("reason")))!
-        let note = frame.field("note")
-        self.note = payload.has(note) ? payload.text(note) : nil
-        if let message = try payload.object(frame.field("evidence")) {
-            self.evidence = try SignedEnvelope(message, MessageReceived.places)
-        } else {
-            self.evidence = nil
-        }
+        self.targetID = try payload[Self.targetID]
+        self.reason = try payload[Self.reason]
+        self.note = try payload[Self.note]
+        self.evidence = try payload[Self.evidence]
+    }
+
+    package func write(to json: inout JSONWriter) {
+        json.add(Self.targetID, self.targetID)
+        json.add(Self.reason, self.reason)
+        json.add(Self.note, self.note)
+        json.add(Self.evidence, self.evidence)
     }
 }

@@ -1,5 +1,5 @@
 /// "The room is over." Answered by `room_left` (contract §15.1).
-package struct RoomClose: Sendable {
+package struct RoomClose: BareRoomFrame {
     package let room: UUIDText
 
     package static let definition = FrameDefinition(
@@ -9,5 +9,5 @@ package struct RoomClose: Sendable {
         refusals: [RoomFields.notHost],
         samples: [LiveFields.guestSample(RoomFields.sampleRoom)])
 
-    package init(_ payload: Payload) throws(Payload.Corrupted) { self.room = try payload[RoomFields.room] }
+    package init(_ room: UUIDText) { self.room = room }
 }

@@ -1,5 +1,5 @@
 /// "A room, please." Answered by `room_joined` (contract §15.1).
-package struct RoomCreate: Sendable {
+package struct RoomCreate: ClientFrame {
     package let room: UUIDText
     package let signPublicKey: Bytes32
     package let encPublicKey: Bytes32
@@ -42,6 +42,14 @@ package struct RoomCreate: Sendable {
             ),
         ])
 
+    package init(
+        _ room: UUIDText, signPublicKey: Bytes32, encPublicKey: Bytes32, participantsMax: Int, code: RoomCodeWish,
+        linkVerifier: Bytes32?
+    ) {
+        (self.room, self.signPublicKey, self.encPublicKey) = (room, signPublicKey, encPublicKey)
+        (self.participantsMax, self.code, self.linkVerifier) = (participantsMax, code, linkVerifier)
+    }
+
     package init(_ payload: Payload) throws(Payload.Corrupted) {
         self.room = try payload[RoomFields.room]
         guard let sign = Bytes32(try payload[LiveFields.signPublicKey]),
@@ -51,6 +59,15 @@ package struct RoomCreate: Sendable {
         self.participantsMax = Int(try payload[Self.participantsMax] ?? RoomLimits.participantsDefault)
         self.code = try RoomCodeWish(payload, ttl: RoomLimits.codeTTL)
         self.linkVerifier = try payload[Self.linkVerifier].flatMap { Bytes32($0) }
+    }
+
+    package func write(to json: inout JSONWriter) {
+        json.add(RoomFields.room, self.room)
+        json.add(LiveFields.signPublicKey, self.signPublicKey.bytes)
+        json.add(LiveFields.encPublicKey, self.encPublicKey.bytes)
+        json.add(Self.participantsMax, Int64(self.participantsMax))
+        self.code.write(to: &json, ttl: RoomLimits.codeTTL)
+        json.add(Self.linkVerifier, self.linkVerifier?.bytes)
     }
 }
 
@@ -79,9 +96,22 @@ package struct RoomCodeWish: Sendable {
         [Self.digits.field, Self.seconds(range).field, Self.pin.field]
     }
 
+    package init(
+        digits: Int = Int(RoomLimits.codeDigitsDefault), seconds: Int = Int(RoomLimits.codeTTLDefault),
+        pin: String? = nil
+    ) {
+        (self.digits, self.ttl, self.pin) = (digits, .seconds(seconds), pin)
+    }
+
     init(_ payload: Payload, ttl range: ClosedRange<Int64>) throws(Payload.Corrupted) {
         self.digits = Int(try payload[Self.digits] ?? RoomLimits.codeDigitsDefault)
         self.ttl = .seconds(try payload[Self.seconds(range)] ?? RoomLimits.codeTTLDefault)
         self.pin = try payload[Self.pin]
+    }
+
+    func write(to json: inout JSONWriter, ttl range: ClosedRange<Int64>) {
+        json.add(Self.digits, Int64(self.digits))
+        json.add(Self.seconds(range), self.ttl.components.seconds)
+        json.add(Self.pin, self.pin)
     }
 }

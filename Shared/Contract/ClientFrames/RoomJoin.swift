@@ -1,5 +1,5 @@
 /// "I come in", or "I am back". Answered by `room_joined` (contract §15.1).
-package struct RoomJoin: Sendable {
+package struct RoomJoin: ClientFrame {
     package enum Key: Sendable {
         /// `nil`: digits that are no code of any room.
         case code(JoinCode?, pin: String?)
@@ -46,6 +46,10 @@ package struct RoomJoin: Sendable {
                 RoomFields.sampleRoom + #","linkProof":"\#(LiveFields.sampleSecret)","# + LiveFields.sampleKeys),
         ])
 
+    package init(_ key: Key, signPublicKey: Bytes32, encPublicKey: Bytes32) {
+        (self.key, self.signPublicKey, self.encPublicKey) = (key, signPublicKey, encPublicKey)
+    }
+
     package init(_ payload: Payload) throws(Payload.Corrupted) {
         if let code = try payload[Self.code] {
             self.key = .code(JoinCode(code), pin: try payload[Self.pin])
@@ -58,5 +62,18 @@ package struct RoomJoin: Sendable {
             let enc = Bytes32(try payload[LiveFields.encPublicKey])
         else { throw Payload.Corrupted() }
         (self.signPublicKey, self.encPublicKey) = (sign, enc)
+    }
+
+    package func write(to json: inout JSONWriter) {
+        switch self.key {
+        case .code(let code, let pin):
+            json.add(Self.code, code?.text)
+            json.add(Self.pin, pin)
+        case .room(let room, let proof):
+            json.add(Self.room, room)
+            json.add(Self.linkProof, proof?.bytes)
+        }
+        json.add(LiveFields.signPublicKey, self.signPublicKey.bytes)
+        json.add(LiveFields.encPublicKey, self.encPublicKey.bytes)
     }
 }

@@ -1,5 +1,5 @@
 /// "I go." Answered by `room_left` (contract §15.1).
-package struct RoomLeave: Sendable {
+package struct RoomLeave: BareRoomFrame {
     package let room: UUIDText
 
     package static let definition = FrameDefinition(
@@ -10,5 +10,5 @@ package struct RoomLeave: Sendable {
         refusals: [],
         samples: [LiveFields.guestSample(RoomFields.sampleRoom)])
 
-    package init(_ payload: Payload) throws(Payload.Corrupted) { self.room = try payload[RoomFields.room] }
+    package init(_ room: UUIDText) { self.room = room }
 }

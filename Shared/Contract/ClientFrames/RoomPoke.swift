@@ -1,5 +1,5 @@
 /// "Wake those who are away." Answered by `room_poked` (contract §15.1).
-package struct RoomPoke: Sendable {
+package struct RoomPoke: BareRoomFrame {
     package let room: UUIDText
 
     package static let definition = FrameDefinition(
@@ -9,5 +9,5 @@ package struct RoomPoke: Sendable {
         refusals: [RoomFields.notFound],
         samples: [LiveFields.guestSample(RoomFields.sampleRoom)])
 
-    package init(_ payload: Payload) throws(Payload.Corrupted) { self.room = try payload[RoomFields.room] }
+    package init(_ room: UUIDText) { self.room = room }
 }

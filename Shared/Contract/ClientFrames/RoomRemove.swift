@@ -1,5 +1,5 @@
 /// "Out." Answered by `room_event` (contract §15.1, §19.27).
-package struct RoomRemove: Sendable {
+package struct RoomRemove: ClientFrame {
     package let room: UUIDText
     package let participant: PrincipalID
 
@@ -14,8 +14,17 @@ package struct RoomRemove: Sendable {
         ],
         samples: [CommonFields.sample(RoomFields.sampleRoom + #","participant":"\#(LiveFields.sampleGuest)""#)])
 
+    package init(_ participant: PrincipalID, from room: UUIDText) {
+        (self.room, self.participant) = (room, participant)
+    }
+
     package init(_ payload: Payload) throws(Payload.Corrupted) {
         self.room = try payload[RoomFields.room]
         self.participant = try payload[RoomFields.participant]
+    }
+
+    package func write(to json: inout JSONWriter) {
+        json.add(RoomFields.room, self.room)
+        json.add(RoomFields.participant, self.participant)
     }
 }

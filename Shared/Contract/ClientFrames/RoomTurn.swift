@@ -1,5 +1,5 @@
 /// "How do I reach a relay?" Answered by `turn_credentials` (contract §15.1).
-package struct RoomTurn: Sendable {
+package struct RoomTurn: BareRoomFrame {
     package let room: UUIDText
 
     package static let definition = FrameDefinition(
@@ -12,5 +12,5 @@ package struct RoomTurn: Sendable {
         refusals: [RoomFields.notFound, (.forbidden, "Nobody else has a seat in the room.")],
         samples: [LiveFields.guestSample(RoomFields.sampleRoom)])
 
-    package init(_ payload: Payload) throws(Payload.Corrupted) { self.room = try payload[RoomFields.room] }
+    package init(_ room: UUIDText) { self.room = room }
 }

@@ -1,5 +1,5 @@
 /// "The room shall be otherwise." Answered by `room_event` (contract §15.1, §19.27).
-package struct RoomUpdate: Sendable {
+package struct RoomUpdate: ClientFrame {
     package let room: UUIDText
     package let host: PrincipalID?
     package let participantsMax: Int?
@@ -21,6 +21,11 @@ package struct RoomUpdate: Sendable {
         ],
         samples: [CommonFields.sample(RoomFields.sampleRoom + #","isLocked":true"#)])
 
+    package init(_ room: UUIDText, host: PrincipalID? = nil, participantsMax: Int? = nil, isLocked: Bool? = nil) {
+        (self.room, self.host) = (room, host)
+        (self.participantsMax, self.isLocked) = (participantsMax, isLocked)
+    }
+
     package init(_ payload: Payload) throws(Payload.Corrupted) {
         self.room = try payload[RoomFields.room]
         self.host = try payload[Self.host]
@@ -29,4 +34,11 @@ package struct RoomUpdate: Sendable {
     }
 
     package var changesNothing: Bool { self.host == nil && self.participantsMax == nil && self.isLocked == nil }
+
+    package func write(to json: inout JSONWriter) {
+        json.add(RoomFields.room, self.room)
+        json.add(Self.host, self.host)
+        json.add(Self.participantsMax, self.participantsMax.map { Int64($0) })
+        json.add(Self.isLocked, self.isLocked)
+    }
 }

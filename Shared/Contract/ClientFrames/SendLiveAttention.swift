@@ -1,5 +1,5 @@
 /// A listener wants something of the whisperer. May be lost, no answer (contract §14.8).
-package struct SendLiveAttention: Sendable {
+package struct SendLiveAttention: ClientFrame {
     package let conversation: ConversationID
     package let want: LiveAttention.Want
 
@@ -17,8 +17,17 @@ package struct SendLiveAttention: Sendable {
             CommonFields.sample(#""conversationId":"3f0c8a5e-2f0d-1f6b-8d55-0c4b7d1f2a61","want":"repeat""#)
         ])
 
+    package init(_ conversation: ConversationID, _ want: LiveAttention.Want) {
+        (self.conversation, self.want) = (conversation, want)
+    }
+
     package init(_ payload: Payload) throws(Payload.Corrupted) {
         self.conversation = try payload[Self.conversationID]
         self.want = try payload[Self.want]
+    }
+
+    package func write(to json: inout JSONWriter) {
+        json.add(Self.conversationID, self.conversation)
+        json.add(Self.want, self.want)
     }
 }

@@ -1,5 +1,5 @@
 /// A piece of a live conversation, sealed for its listeners (contract §14.9). No answer: only errors.
-package struct SendLivePacket: Sendable {
+package struct SendLivePacket: ClientFrame {
     package let header: LivePacketHeader
     /// The payload of `live_packet` for listeners: the same fields in the same spelling.
     package let relayed: [UInt8]
@@ -62,6 +62,13 @@ package struct SendLivePacket: Sendable {
             ),
         ])
 
+    package init(_ packet: LivePacket) {
+        (self.header, self.relayed) = (packet.header, packet.json)
+        self.seal =
+            packet.header.kind == .line && packet.header.to == nil
+            ? .init(nonce: packet.nonce, ciphertext: packet.ciphertext) : nil
+    }
+
     package init(_ payload: Payload) throws(Payload.Corrupted) {
         self.header = LivePacketHeader(
             conversation: try payload[Self.conversationID],
@@ -73,4 +80,6 @@ package struct SendLivePacket: Sendable {
             self.header.kind == .line && self.header.to == nil
             ? .init(nonce: try payload[Self.nonce], ciphertext: try payload[Self.ciphertext]) : nil
     }
+
+    package func write(to json: inout JSONWriter) { json.add(membersOf: self.relayed) }
 }

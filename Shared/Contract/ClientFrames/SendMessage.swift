@@ -28,6 +28,8 @@ package struct SendMessage: EnvelopeFrame {
 
     private static let places = SignedEnvelope.Places(in: Self.definition.schema)
 
+    package init(_ envelope: SignedEnvelope) { self.envelope = envelope }
+
     package init(_ payload: Payload) throws(Payload.Corrupted) {
         self.envelope = try SignedEnvelope(payload, Self.places)
     }

@@ -1,5 +1,5 @@
 /// Signalling for one other participant. No answer (contract §15.1, §15.2).
-package struct SendRoomSignal: Sendable {
+package struct SendRoomSignal: ClientFrame {
     package let room: UUIDText
     package let kind: RoomSignalKind
     package let to: PrincipalID
@@ -24,10 +24,21 @@ package struct SendRoomSignal: Sendable {
                     + LiveFields.sampleSigned(from: LiveFields.sampleGuest))
         ])
 
+    package init(_ kind: RoomSignalKind, _ signal: LiveSigned, to peer: PrincipalID, in room: UUIDText) {
+        (self.room, self.kind, self.to, self.signal) = (room, kind, peer, signal)
+    }
+
     package init(_ payload: Payload) throws(Payload.Corrupted) {
         self.room = try payload[RoomFields.room]
         self.kind = try payload[RoomFields.kind]
         self.to = try payload[RoomFields.to]
         self.signal = try LiveSigned(payload, ciphertext: RoomLimits.signalCiphertext)
+    }
+
+    package func write(to json: inout JSONWriter) {
+        json.add(RoomFields.room, self.room)
+        json.add(RoomFields.kind, self.kind)
+        json.add(RoomFields.to, self.to)
+        self.signal.write(to: &json, ciphertext: RoomLimits.signalCiphertext)
     }
 }

@@ -1,5 +1,5 @@
 /// "My session runs out soon." Answered by `session_refresh_ack` with the next token (contract §4).
-package enum SessionRefresh {
+package struct SessionRefresh: BareFrame {
     package static let definition: FrameDefinition = FrameDefinition(
         "session_refresh",
         about: """
@@ -10,4 +10,6 @@ package enum SessionRefresh {
         samples: [
             #"{"protocolVersion":1,"cryptoVersion":1,"sessionToken":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}"#
         ])
+
+    package init() {}
 }

@@ -1,3 +1,17 @@
+/// A frame of a call. The type of the frame is that of its `SignedCall`.
+package protocol SignedCallFrame: ClientFrame {
+    var call: SignedCall { get }
+    init(_ call: SignedCall)
+}
+
+extension SignedCallFrame {
+    package init(_ payload: Payload) throws(Payload.Corrupted) {
+        self.init(try SignedCall(payload, type: Self.definition.type))
+    }
+
+    package func write(to json: inout JSONWriter) { self.call.write(to: &json) }
+}
+
 /// What all call frames of a client have in common (contract §7): who calls whom, and a blob that the server cannot read.
 /// The canonical line `messageId` is the `callId`.
 package struct SignedCall: Sendable {
@@ -37,9 +51,23 @@ package struct SignedCall: Sendable {
             timestamp: self.timestamp.milliseconds, nonce: text(self.nonce), ciphertext: text(self.ciphertext))
     }
 
+    package init(
+        _ type: String, callID: UUIDText, from: WhisperID, to: WhisperID, timestamp: Timestamp, nonce: [UInt8],
+        ciphertext: [UInt8], signature: Bytes64, isVideo: Bool = false, reason: String? = nil
+    ) {
+        (self.type, self.callID, self.from, self.to, self.timestamp) = (type, callID, from, to, timestamp)
+        (self.nonce, self.ciphertext, self.signature) = (nonce, ciphertext, signature)
+        (self.isVideo, self.reason) = (isVideo, reason)
+    }
+
     /// The payload as the other side gets it: what was sent, less versions and session.
     package func relayed() -> [UInt8] {
         var json = JSONWriter(capacity: 1_024)
+        self.write(to: &json)
+        return json.finished()
+    }
+
+    fileprivate func write(to json: inout JSONWriter) {
         json.add(Self.callID, self.callID)
         json.add(CommonFields.from, self.from)
         json.add(CommonFields.to, self.to)
@@ -49,7 +77,6 @@ package struct SignedCall: Sendable {
         json.add(CommonFields.signature, self.signature.bytes)
         if self.type == CallInitiate.definition.type { json.add(Self.isVideo, self.isVideo) }
         json.add(Self.reason, self.reason)
-        return json.finished()
     }
 
     static let callID = TypedField.uuid("callId")

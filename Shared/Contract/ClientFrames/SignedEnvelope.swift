@@ -87,9 +87,15 @@ package struct SignedEnvelope: Sendable {
 
     /// The payload of the recipient's `message_received` (spec §4.2): what was sent, less versions and session.
     package func relayed() -> [UInt8] {
-        let (payload, places) = (self.payload, self.places)
-        let size = payload.withText(places.ciphertext) { $0.count }
+        let size = self.payload.withText(self.places.ciphertext) { $0.count }
         var writer = JSONWriter(capacity: size + 512)
+        self.write(to: &writer, isRelayed: true)
+        return writer.finished()
+    }
+
+    /// - Parameter isRelayed: whether members that the sender left out stand there without a value.
+    fileprivate func write(to writer: inout JSONWriter, isRelayed: Bool) {
+        let (payload, places) = (self.payload, self.places)
         writer.add("messageId", self.messageID)
         writer.add("from", self.from)
         writer.add("to", self.to)
@@ -102,15 +108,14 @@ package struct SignedEnvelope: Sendable {
         if payload.has(places.replyTo) { writer.add("replyTo", places.replyTo, of: payload) }
         if payload.has(places.reactions) {
             writer.add("reactions", places.reactions, of: payload)
-        } else {
+        } else if isRelayed {
             writer.add("reactions", json: "{}".utf8)
         }
         if let attachment {
             writer.add("attachment", json: attachment.source)
-        } else {
+        } else if isRelayed {
             writer.add("attachment", json: "null".utf8)
         }
-        return writer.finished()
     }
 
     /// The message's id in bytes that `relayed` has written. It is their first member, so nothing is parsed.
@@ -136,8 +141,44 @@ package struct SignedEnvelope: Sendable {
     }
 }
 
+extension SignedEnvelope: ObjectValue {
+    static var schema: ObjectSchema { MessageReceived.schema }
+
+    /// As it stands in evidence.
+    init(_ payload: Payload) throws(Payload.Corrupted) { try self.init(payload, MessageReceived.places) }
+
+    /// An envelope that its sender has just made. Its parts are text, as the signature covers it.
+    /// - Parameter attachment: JSON.
+    /// - Throws: if a part is of another form, or too long.
+    package init(
+        messageID: String, from: String, to: String, groupID: String?, msgType: String, timestamp: Int64,
+        nonce: String, ciphertext: String, signature: String, attachment: [UInt8]? = nil
+    ) throws(PayloadViolation) {
+        var json = JSONWriter(capacity: ciphertext.utf8.count + 512)
+        json.add("messageId", messageID)
+        json.add("from", from)
+        json.add("to", to)
+        json.add("groupId", groupID)
+        json.add("msgType", msgType)
+        json.add("timestamp", timestamp)
+        json.add("nonce", nonce)
+        json.add("ciphertext", ciphertext)
+        json.add("sig", signature)
+        if let attachment { json.add("attachment", json: attachment) }
+        let payload = try FrameDecoder.payload(bare: json.finished(), schema: Self.schema)
+        do throws(Payload.Corrupted) { try self.init(payload) } catch { throw PayloadViolation("", "cannot be read") }
+    }
+
+    /// What its sender wrote, less versions and session.
+    package var json: [UInt8] {
+        var json = JSONWriter(capacity: self.payload.withText(self.places.ciphertext) { $0.count } + 512)
+        self.write(to: &json, isRelayed: false)
+        return json.finished()
+    }
+}
+
 /// A frame that is one signed envelope.
-package protocol EnvelopeFrame: Sendable {
+package protocol EnvelopeFrame: ClientFrame {
     var envelope: SignedEnvelope { get }
 }
 
@@ -149,4 +190,5 @@ extension EnvelopeFrame {
     package var signature: Bytes64 { self.envelope.signature }
     package func canonicalBytes(_ update: (UnsafeBufferPointer<UInt8>) -> Void) { self.envelope.canonicalBytes(update) }
     package func relayed() -> [UInt8] { self.envelope.relayed() }
+    package func write(to json: inout JSONWriter) { self.envelope.write(to: &json, isRelayed: false) }
 }

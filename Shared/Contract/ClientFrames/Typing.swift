@@ -1,7 +1,10 @@
 /// "I am writing to you." Never stored, lost without harm, no answer (contract §7).
-package struct Typing: Sendable {
+package struct Typing: ClientFrame {
     package let to: WhisperID
     package let isTyping: Bool
+
+    private static let to = TypedField.whisperID("to")
+    private static let isTyping = TypedField.bool("isTyping")
 
     package static let definition: FrameDefinition = FrameDefinition(
         "typing",
@@ -11,11 +14,18 @@ package struct Typing: Sendable {
             altogether, is dropped without a word.
             """,
         route: .mailbox(of: "to"), rate: Rates.typing,
-        fields: CommonFields.privileged + [Field("to", .whisperID), Field("isTyping", .bool)],
+        fields: CommonFields.privileged + [Self.to.field, Self.isTyping.field],
         samples: [CommonFields.sample(#""to":"WSP-AAAA-AAAA-AAAA","isTyping":true"#)])
 
+    package init(to peer: WhisperID, isTyping: Bool) { (self.to, self.isTyping) = (peer, isTyping) }
+
     package init(_ payload: Payload) {
-        self.to = payload.whisperID(Self.definition.field("to"))
-        self.isTyping = payload.bool(Self.definition.field("isTyping"))
+        self.to = payload.whisperID(Self.definition.place(Self.to))
+        self.isTyping = payload.bool(Self.definition.place(Self.isTyping))
+    }
+
+    package func write(to json: inout JSONWriter) {
+        json.add(Self.to, self.to)
+        json.add(Self.isTyping, self.isTyping)
     }
 }

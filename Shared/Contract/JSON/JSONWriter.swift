@@ -51,6 +51,25 @@ package struct JSONWriter {
         field.append(value, &self.bytes)
     }
 
+    /// A field whose values have no Swift type of their own.
+    mutating func add(_ field: Field, text: String) {
+        self.name(field)
+        Self.append(string: text, to: &self.bytes)
+    }
+
+    /// The same, of a value that is JSON already.
+    mutating func add<C: Collection<UInt8>>(_ field: Field, json value: C) {
+        self.name(field)
+        self.bytes.append(contentsOf: value)
+    }
+
+    /// The members of an object that is JSON already, and not empty.
+    mutating func add(membersOf object: [UInt8]) {
+        if self.needsComma { self.bytes.append(UInt8(ascii: ",")) }
+        self.needsComma = true
+        self.bytes.append(contentsOf: object.dropFirst().dropLast())
+    }
+
     /// An array whose elements are JSON already.
     package mutating func add<Element>(_ field: TypedField<[Element]>, written elements: [[UInt8]]) {
         self.name(field.field)
@@ -139,6 +158,22 @@ package struct JSONWriter {
         output.append(UInt8(ascii: "]"))
     }
 
+    /// One object, its members written by `write`.
+    package mutating func add<Value>(
+        _ name: StaticString, object value: Value, _ write: (Value, inout JSONWriter) -> Void
+    ) {
+        self.name(name)
+        self.append(object: value, write)
+        self.needsComma = true
+    }
+
+    private mutating func append<Value>(object value: Value, _ write: (Value, inout JSONWriter) -> Void) {
+        self.bytes.append(UInt8(ascii: "{"))
+        self.needsComma = false
+        write(value, &self)
+        self.bytes.append(UInt8(ascii: "}"))
+    }
+
     /// An array of objects, the members of each written by `write`.
     package mutating func add<Elements: Sequence>(
         _ name: StaticString, objects elements: Elements, _ write: (Elements.Element, inout JSONWriter) -> Void
@@ -149,10 +184,7 @@ package struct JSONWriter {
         for element in elements {
             if needsComma { self.bytes.append(UInt8(ascii: ",")) }
             needsComma = true
-            self.bytes.append(UInt8(ascii: "{"))
-            self.needsComma = false
-            write(element, &self)
-            self.bytes.append(UInt8(ascii: "}"))
+            self.append(object: element, write)
         }
         self.bytes.append(UInt8(ascii: "]"))
         self.needsComma = true

@@ -40,6 +40,12 @@ package struct SignedGroupChange: Hashable, Sendable {
             added: added, removed: removed, roles: roles, title: title, timestamp: timestamp, signature: signature)
     }
 
+    /// Writes the signature, if there is one. The parts of the change are members of the frame already.
+    static func write(_ change: SignedGroupChange?, to json: inout JSONWriter) {
+        json.add(Self.signatureField, change?.signature.bytes)
+        json.add(Self.timestampField, change?.timestamp)
+    }
+
     /// The bytes whose SHA-256 the actor signs.
     /// - Parameters:
     ///   - group: in lower case, with its prefix; `nil` for a group that is yet to be made.

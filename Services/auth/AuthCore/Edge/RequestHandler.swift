@@ -69,10 +69,10 @@ package struct RequestHandler: Sendable {
         let (node, connection) = (request.answer.node, request.connection)
         switch type {
         case RegisterBegin.definition.type:
-            let begin = RegisterBegin(payload)
+            guard let begin = try? RegisterBegin(payload) else { return self.corrupted(type, request) }
             return .answer(try await self.registration.begin(begin, node: node, connection: connection), then: nil)
         case RegisterProof.definition.type:
-            let proof = RegisterProof(payload)
+            guard let proof = try? RegisterProof(payload) else { return self.corrupted(type, request) }
             return try await self.registration.prove(proof, node: node, connection: connection, until: end)
         case GuestBegin.definition.type:
             guard let begin = try? GuestBegin(payload) else { return self.corrupted(type, request) }
@@ -101,7 +101,8 @@ package struct RequestHandler: Sendable {
             return .answer(
                 Replies.logoutAck, then: .sessionsEnded(session.caller.identity, before: epoch, why: .replaced))
         case UpdateTokens.definition.type:
-            return .answer(try await self.sessions.update(UpdateTokens(payload), of: session), then: nil)
+            guard let update = try? UpdateTokens(payload) else { return self.corrupted(type, request) }
+            return .answer(try await self.sessions.update(update, of: session), then: nil)
         case Report.definition.type:
             guard let report = try? Report(payload) else { return self.corrupted(type, request) }
             let answer = try await atStore { () async throws(StoreError) in
