@@ -28,7 +28,7 @@ extension WhisperClient {
         } catch {
             throw .refused(error)
         }
-        self.send(CallFrames.Initiate.self, offer, of: id, to: contact, isVideo: isVideo)
+        self.send(CallInitiate.self, offer, of: id, to: contact, isVideo: isVideo)
         self.offers[id] = offer
         self.rearm()
         return id
@@ -37,14 +37,14 @@ extension WhisperClient {
     package func answer(_ id: UUIDText, _ answer: String) throws(CallError) {
         let contact = try self.partner(of: id)
         do throws(PeerCalls.Refusal) { try self.calls.answer(id, at: .now) } catch { throw .refused(error) }
-        self.send(CallFrames.Answer.self, answer, of: id, to: contact)
+        self.send(CallAnswer.self, answer, of: id, to: contact)
         self.rearm()
     }
 
     package func tell(candidate: String, of id: UUIDText) throws(CallError) {
         let contact = try self.partner(of: id)
         do throws(PeerCalls.Refusal) { try self.calls.tellCandidate(of: id) } catch { throw .refused(error) }
-        self.send(CallFrames.Candidate.self, candidate, of: id, to: contact)
+        self.send(CallICECandidate.self, candidate, of: id, to: contact)
     }
 
     /// It is over here at once, with or without a connection.
@@ -99,7 +99,7 @@ extension WhisperClient {
                 !contact.isStranger
             else { return nil }
             guard call.timestamp.isWithinSkew(of: self.serverNow),
-                let text = SealedCall.open(call, writer: contact.keys, keys: self.keys)
+                let text = call.opened(writer: contact.keys, keys: self.keys)
             else {
                 self.logger.warning("a frame of a call is not trusted; it was dropped")
                 return nil
@@ -122,7 +122,7 @@ extension WhisperClient {
             guard let offer = self.offers[call.id], let contact = (try? self.store.contact(call.peer)) ?? nil else {
                 continue
             }
-            self.send(CallFrames.Initiate.self, offer, of: call.id, to: contact, isVideo: call.isVideo)
+            self.send(CallInitiate.self, offer, of: call.id, to: contact, isVideo: call.isVideo)
         }
     }
 
@@ -154,27 +154,27 @@ extension WhisperClient {
                 self.publish(.passing(.call(.ended(id, with: peer, reason))))
             case .sendEnd(let id, let peer, let reason):
                 guard self.session.isBound, let contact = (try? self.store.contact(peer)) ?? nil else { continue }
-                self.send(CallFrames.End.self, "", of: id, to: contact, reason: reason.rawValue)
+                self.send(CallEnd.self, "", of: id, to: contact, reason: reason.rawValue)
             }
         }
     }
 
-    private func send<Kind: CallFrames.Kind>(
-        _ kind: Kind.Type, _ text: String, of id: UUIDText, to contact: Contact, isVideo: Bool? = nil,
+    private func send<Frame: SignedCallFrame>(
+        _ kind: Frame.Type, _ text: String, of id: UUIDText, to contact: Contact, isVideo: Bool = false,
         reason: String? = nil
     ) {
-        guard let from = self.id, let token else { return }
-        let sealed: SealedCall
+        guard let from = self.id, self.token != nil else { return }
+        let call: SignedCall
         do throws(KeyError) {
-            sealed = try SealedCall(
-                text, type: Kind.type, callID: id, from: from, to: contact, timestamp: self.serverNow,
-                nonce: Sodium.random(Limits.nonceBytes), keys: self.keys)
+            call = try SignedCall(
+                sealing: text, as: Frame.type, callID: id, from: from, to: contact, timestamp: self.serverNow,
+                isVideo: isVideo, reason: reason, keys: self.keys)
         } catch {
             return self.logger.warning("a frame of a call cannot be sealed for the keys of the contact")
         }
-        self.write(
-            CallFrame<Kind>(sealed, token: token.token, isVideo: isVideo, reason: reason),
-            Kind.isDecisive ? .call(id) : .callSignal)
+        // The call is over if the server refuses one of these two.
+        let isDecisive = kind is CallInitiate.Type || kind is CallAnswer.Type
+        self.write(Frame(call), isDecisive ? .call(id) : .callSignal)
     }
 
     // MARK: Relays
@@ -187,72 +187,10 @@ extension WhisperClient {
             return TurnCredentialsFrame(
                 urls: frame.urls, username: frame.username, credential: frame.credential, ttl: left)
         }
-        guard let frame = try await self.inquire({ TurnQuestion(sessionToken: $0) }) as? TurnCredentialsFrame else {
+        guard let frame = try await self.inquire(GetTurnCredentials()) as? TurnCredentialsFrame else {
             throw .noAnswer
         }
         self.turn = (frame, .now + .seconds(frame.ttl))
         return frame
     }
-}
-
-/// Kinds of frames of a call.
-enum CallFrames {
-    protocol Kind: Sendable {
-        static var type: String { get }
-        /// Whether the call is over if the server refuses it.
-        static var isDecisive: Bool { get }
-    }
-
-    enum Initiate: Kind {
-        static let type = "call_initiate"
-        static let isDecisive = true
-    }
-    enum Answer: Kind {
-        static let type = "call_answer"
-        static let isDecisive = true
-    }
-    enum Candidate: Kind {
-        static let type = "call_ice_candidate"
-        static let isDecisive = false
-    }
-    enum End: Kind {
-        static let type = "call_end"
-        static let isDecisive = false
-    }
-}
-
-struct CallFrame<Kind: CallFrames.Kind>: ClientPayload {
-    static var type: String { Kind.type }
-    var protocolVersion = Version.protocolVersion
-    var cryptoVersion = Version.cryptoVersion
-    var sessionToken: String
-    var callId: String
-    var from: String
-    var to: String
-    var timestamp: Int64
-    var nonce: String
-    var ciphertext: String
-    var sig: String
-    var isVideo: Bool?
-    var reason: String?
-
-    init(_ call: SealedCall, token: String, isVideo: Bool? = nil, reason: String? = nil) {
-        self.sessionToken = token
-        self.callId = call.callID
-        self.from = call.from
-        self.to = call.to
-        self.timestamp = call.timestamp
-        self.nonce = call.nonce
-        self.ciphertext = call.ciphertext
-        self.sig = call.signature
-        self.isVideo = isVideo
-        self.reason = reason
-    }
-}
-
-struct TurnQuestion: ClientPayload {
-    static let type = "get_turn_credentials"
-    var protocolVersion = Version.protocolVersion
-    var cryptoVersion = Version.cryptoVersion
-    var sessionToken: String
 }

@@ -193,9 +193,7 @@ extension WhisperClient {
             case .sendRegisterBegin(let withID):
                 self.loginNamesID = withID
                 self.write(
-                    RegisterBegin(
-                        whisperId: withID ? self.id.map { "\($0)" } : nil, deviceId: "\(self.deviceID)",
-                        platform: self.platform.rawValue),
+                    RegisterBegin(whisperID: withID ? self.id : nil, deviceID: self.deviceID, platform: self.platform),
                     .register)
             case .sendProof: self.sendProof()
             case .bound:
@@ -217,18 +215,17 @@ extension WhisperClient {
                 for verdict in self.outbox.sessionLost() { self.apply(verdict) }
                 for verdict in self.groupOutbox.sessionLost() { self.apply(verdict) }
             case .fetch(let cursor):
-                guard let token else { continue }
-                self.write(
-                    FetchPending(sessionToken: token.token, cursor: cursor, limit: Limits.fetchPendingMax), .fetch)
+                guard self.token != nil else { continue }
+                self.write(FetchPending(cursor: cursor, limit: Limits.fetchPendingMax), .fetch)
             case .caughtUp:
                 self.owesCaughtUp = true
                 self.settleCaughtUp()
             case .ping:
                 self.lastPing = max(self.lastPing + 1, self.serverNow.milliseconds)
-                self.write(Ping(timestamp: self.lastPing), .ping)
+                self.write(Ping(at: Timestamp(milliseconds: self.lastPing)), .ping)
             case .refresh:
-                guard let token else { continue }
-                self.write(SessionRefresh(sessionToken: token.token), .refresh)
+                guard self.token != nil else { continue }
+                self.write(SessionRefresh(), .refresh)
             case .closeConnection: self.hangUp()
             }
         }
@@ -242,8 +239,12 @@ extension WhisperClient {
         self.publish(.caughtUp)
     }
 
+    func write(_ frame: some ClientFrame, _ tag: RequestTag) {
+        self.connection?.send(frame.text(requestID: tag.text, token: self.token.map { .session($0.token) }))
+    }
+
     func write(_ payload: some ClientPayload, _ tag: RequestTag) {
-        self.connection?.send(ClientFrame.encode(payload, requestID: tag.text))
+        self.connection?.send(payload.encoded(requestID: tag.text))
     }
 
     func storeFailed(_ error: ClientStoreError) {
@@ -262,16 +263,16 @@ extension WhisperClient {
     }
 
     private func sendProof() {
-        guard let challenge, let signature = try? self.keys.answer(challenge: challenge.challenge)
+        guard let challenge,
+            let signature = (try? self.keys.answer(challenge: challenge.challenge)).flatMap({ Bytes64($0) })
         else { return self.perform(self.session.refuse(.foreignChallenge)) }
         self.challenge = nil
-        func text(_ bytes: [UInt8]) -> String { String(decoding: Base64.encode(bytes), as: UTF8.self) }
+        let keys = self.keys.publicKeys
         self.write(
             RegisterProof(
-                challengeId: "\(challenge.challengeID)", deviceId: "\(self.deviceID)", platform: self.platform.rawValue,
-                whisperId: self.loginNamesID ? self.id.map { "\($0)" } : nil,
-                encPublicKey: text(self.keys.publicKeys.box.bytes),
-                signPublicKey: text(self.keys.publicKeys.sign.bytes), signature: text(signature)),
+                challengeID: challenge.challengeID, deviceID: self.deviceID, platform: self.platform,
+                whisperID: self.loginNamesID ? self.id : nil, encPublicKey: keys.box, signPublicKey: keys.sign,
+                signature: signature),
             .register)
     }
 

@@ -19,14 +19,10 @@ package enum InquiryError: Error, Equatable {
 }
 
 extension WhisperClient {
-    /// Asks with the token of the session.
     @discardableResult
-    func inquire(
-        _ payload: (_ token: String) -> some ClientPayload
-    ) async throws(InquiryError) -> (any ServerFrame)? {
-        guard let token else { throw .offline }
+    func inquire(_ frame: some ClientFrame) async throws(InquiryError) -> (any ServerFrame)? {
         do throws(LiveError) {
-            return try await self.ask(payload(token.token))
+            return try await self.ask(frame)
         } catch {
             switch error {
             case .offline: throw .offline
@@ -39,7 +35,7 @@ extension WhisperClient {
 
     /// Ends the session at the server, and the client with it. The push tokens go too.
     package func logOut() async throws(InquiryError) {
-        try await self.inquire { Logout(sessionToken: $0) }
+        try await self.inquire(Logout())
     }
 
     func loggedOut() {

@@ -24,8 +24,8 @@ extension WhisperClient {
     }
 
     private func sendTyping(_ isTyping: Bool, to peer: WhisperID) {
-        guard self.session.isBound, let token else { return }
-        self.write(TypingFrame(sessionToken: token.token, to: "\(peer)", isTyping: isTyping), .typing)
+        guard self.session.isBound, self.token != nil else { return }
+        self.write(Typing(to: peer, isTyping: isTyping), .typing)
     }
 
     func take(_ notification: TypingNotification) {
@@ -79,13 +79,4 @@ extension WhisperClient {
             return false
         }
     }
-}
-
-struct TypingFrame: ClientPayload {
-    static let type = "typing"
-    var protocolVersion = Version.protocolVersion
-    var cryptoVersion = Version.cryptoVersion
-    var sessionToken: String
-    var to: String
-    var isTyping: Bool
 }

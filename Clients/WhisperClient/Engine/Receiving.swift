@@ -130,12 +130,10 @@ extension WhisperClient {
         return .text(text)
     }
 
-    private func sendReceipt(_ id: UUIDText, to: WhisperID, status: String) {
-        guard let token, let from = self.id else { return }
+    private func sendReceipt(_ id: UUIDText, to sender: WhisperID, status: ReceiptStatus) {
+        guard self.token != nil, let from = self.id else { return }
         self.write(
-            DeliveryReceipt(
-                sessionToken: token.token, messageId: "\(id)", from: "\(from)", to: "\(to)", status: status,
-                timestamp: self.serverNow.milliseconds),
+            DeliveryReceipt(messageID: id, from: from, to: sender, status: status, timestamp: self.serverNow),
             .receipt(id))
     }
 
@@ -151,7 +149,7 @@ extension WhisperClient {
     /// of a ping written behind the batch proves that the server has read it.
     func pumpReceipts() {
         guard self.session.isBound, self.connection != nil else { return }
-        for receipt in self.receipts.due(at: .now) { self.sendReceipt(receipt.id, to: receipt.to, status: "delivered") }
+        for receipt in self.receipts.due(at: .now) { self.sendReceipt(receipt.id, to: receipt.to, status: .delivered) }
         guard self.receiptsUnderWay.receipts.isEmpty else { return }
         do {
             // To whoever is nearby they go over the air.
@@ -159,7 +157,7 @@ extension WhisperClient {
                 limit: ClientLimits.readMarksUnderWayMax, except: self.nearby?.path.contacts ?? [])
             let due = self.receipts.readMarks(of: owed, at: .now)
             guard !due.isEmpty else { return }
-            for receipt in due { self.sendReceipt(receipt.id, to: receipt.to, status: "read") }
+            for receipt in due { self.sendReceipt(receipt.id, to: receipt.to, status: .read) }
             self.perform(self.session.pingNow(at: .now, using: &self.random))
             self.receiptsUnderWay = (Set(due), self.lastPing)
         } catch {

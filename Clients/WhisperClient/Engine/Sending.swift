@@ -126,7 +126,7 @@ extension WhisperClient {
     }
 
     private func sendNow(_ id: UUIDText) throws(ClientStoreError) {
-        guard let from = self.id, let token else { return self.apply(self.outbox.unsendable(id, .rejected)) }
+        guard let from = self.id, self.token != nil else { return self.apply(self.outbox.unsendable(id, .rejected)) }
         guard let mail = try self.store.mail(id) else {
             return self.apply(self.outbox.unsendable(id, .cancelled))
         }
@@ -135,20 +135,22 @@ extension WhisperClient {
         }
         let time = mail.signedAt ?? self.serverNow
         if mail.signedAt == nil { try self.store.sign(id, at: time) }
-        let sealed: SealedMessage
+        let envelope: SignedEnvelope
         do {
             // By its time the server knows what it has taken already: each attempt carries the same one.
-            sealed = try SealedMessage(
+            let sealed = try SealedMessage(
                 mail.body, messageID: "\(mail.id)", from: from, to: mail.to, reader: contact.keys,
                 timestamp: time, nonce: Sodium.random(Limits.nonceBytes), keys: self.keys)
+            let file = mail.file.flatMap { $0.pointer(to: contact.keys, keys: self.keys) }
+            envelope = try sealed.envelope(mail.messageType, file: file)
+        } catch is PayloadViolation {
+            return self.apply(self.outbox.unsendable(id, .rejected))
         } catch {
             return self.apply(self.outbox.unsendable(id, .badKey))
         }
         // Not kept: after a restart it is queued again, whatever it was.
         if let message = mail.message { self.publish(.changed(message.moved(to: .sending))) }
-        var frame = SendMessage(sealed, messageType: mail.messageType, sessionToken: token.token)
-        frame.attachment = mail.file.flatMap { $0.pointer(to: contact.keys, keys: self.keys) }
-        self.write(frame, .message(id))
+        self.write(SendMessage(envelope), .message(id))
     }
 
     func apply(_ verdict: OutboxMachine<UUIDText>.Verdict) {

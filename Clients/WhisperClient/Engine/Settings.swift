@@ -26,7 +26,7 @@ extension WhisperClient {
                 let owed: OwedTokens?
                 do { owed = try self.store.owedTokens() } catch { throw .store(error) }
                 guard let owed else { return }
-                try await self.inquire { TokenUpdate(sessionToken: $0, push: owed.push, voip: owed.voip) }
+                try await self.inquire(UpdateTokens(push: owed.push, voip: owed.voip))
                 do { try self.store.tokensArrived(owed) } catch { throw .store(error) }
                 continue
             } catch {
@@ -37,32 +37,6 @@ extension WhisperClient {
             failures += 1
             delay = max(delay, ClientLimits.resend.delay(after: failures, using: &self.random))
             try? await Task.sleep(for: delay)
-        }
-    }
-}
-
-/// `update_tokens`. An absent token is kept by the server, `null` clears it.
-struct TokenUpdate: ClientPayload {
-    static let type = "update_tokens"
-    var sessionToken: String
-    var push: UpdateTokens.Change
-    var voip: UpdateTokens.Change
-
-    private enum Key: String, CodingKey {
-        case protocolVersion, cryptoVersion, sessionToken, pushToken, voipToken
-    }
-
-    func encode(to encoder: any Encoder) throws {
-        var fields = encoder.container(keyedBy: Key.self)
-        try fields.encode(Version.protocolVersion, forKey: .protocolVersion)
-        try fields.encode(Version.cryptoVersion, forKey: .cryptoVersion)
-        try fields.encode(self.sessionToken, forKey: .sessionToken)
-        for (change, key) in [(self.push, Key.pushToken), (self.voip, .voipToken)] {
-            switch change {
-            case .keep: break
-            case .clear: try fields.encodeNil(forKey: key)
-            case .set(let token): try fields.encode(token, forKey: key)
-            }
         }
     }
 }

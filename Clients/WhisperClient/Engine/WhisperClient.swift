@@ -10,12 +10,10 @@ package actor WhisperClient {
     private nonisolated let executor = QueueExecutor(label: "whisper-client")
     package nonisolated var unownedExecutor: UnownedSerialExecutor { self.executor.asUnownedSerialExecutor() }
 
-    /// The contract knows two platforms; everything that is not iOS calls itself the other.
-    package enum Platform: String, Sendable { case ios, android }
-
     let keys: IdentityKeys
     nonisolated let store: ClientStore
     let server: any ServerLink
+    /// The contract knows two; everything that is not iOS calls itself the other.
     let platform: Platform
     let deviceID: UUIDText
     let logger: Logger

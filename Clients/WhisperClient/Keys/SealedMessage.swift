@@ -52,6 +52,16 @@ package struct SealedMessage: Sendable, Equatable {
         self.signature = String(decoding: Base64.encode(keys.sign(self.canonical)), as: UTF8.self)
     }
 
+    /// As a frame carries it.
+    /// - Parameter type: `text`, `image`, …
+    /// - Throws: if it is too long for a frame.
+    func envelope(_ type: String, file: FilePointer? = nil) throws(PayloadViolation) -> SignedEnvelope {
+        try SignedEnvelope(
+            messageID: self.messageID, from: self.from, to: self.to, groupID: self.groupID, msgType: type,
+            timestamp: self.timestamp, nonce: self.nonce, ciphertext: self.ciphertext, signature: self.signature,
+            attachment: file.map { FileExchange.encode($0) })
+    }
+
     /// What the signature covers, in the spelling received.
     package var canonical: CanonicalMessage {
         CanonicalMessage(

@@ -17,7 +17,7 @@ final class OpenCore: Sendable {
     let profile: Profile
     let holds = Holds()
     private let server: any ServerLink
-    private let platform: WhisperClient.Platform
+    private let platform: Platform
     private let logger: Logger
     private let observer: @Sendable (ClientEvent) -> Void
     private let radio: @Sendable () -> (any NearbyLink)?

@@ -2,7 +2,7 @@
 /// (contract §6, spec §7).
 package struct GroupSendMessage: EnvelopeFrame {
     package let envelope: SignedEnvelope
-    package let groupID: UUIDText
+    package var groupID: UUIDText { self.envelope.groupID! }
 
     static let groupID = TypedField.groupID("groupId")
 
@@ -35,10 +35,9 @@ package struct GroupSendMessage: EnvelopeFrame {
     private static let places = SignedEnvelope.Places(in: Self.definition.schema)
 
     /// - Parameter envelope: of group mail.
-    package init(_ envelope: SignedEnvelope, of group: UUIDText) { (self.envelope, self.groupID) = (envelope, group) }
+    package init(_ envelope: SignedEnvelope) { self.envelope = envelope }
 
     package init(_ payload: Payload) throws(Payload.Corrupted) {
         self.envelope = try SignedEnvelope(payload, Self.places)
-        self.groupID = self.envelope.groupID!
     }
 }

@@ -20,13 +20,13 @@ package struct SignedCall: Sendable {
     package let from: WhisperID
     package let to: WhisperID
     package let timestamp: Timestamp
-    package let signature: Bytes64
+    package var signature: Bytes64
     /// `call_initiate` only.
     package let isVideo: Bool
     /// `call_end` only, and there optional.
     package let reason: String?
-    private let nonce: [UInt8]
-    private let ciphertext: [UInt8]
+    package let nonce: [UInt8]
+    package let ciphertext: [UInt8]
 
     /// - Parameter type: of the client's frame, which the signature names. The other side gets some under another name.
     package init(_ payload: Payload, type: String) throws(Payload.Corrupted) {

@@ -192,6 +192,11 @@ package struct Payload: Sendable {
 /// How a group's id is written: `grp-` and a UUID.
 package enum GroupIDText {
     package static let prefix = "grp-"
+
+    package static func uuid(_ id: String) -> UUIDText? {
+        id.hasPrefix(Self.prefix) ? UUIDText(ascii: id.utf8.dropFirst(Self.prefix.utf8.count)) : nil
+    }
+
     package static func isValid(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         text.count == 4 + UUIDText.textLength && text.prefix(4).elementsEqual(Self.prefix.utf8)
             && UUIDText(ascii: text.dropFirst(4)) != nil

@@ -246,7 +246,7 @@ class LiveDevice {
     func write<P: ClientPayload>(_ payload: P, request: String) { self.send(payload, request: request) }
 
     private func send<P: ClientPayload>(_ payload: P, request: String) {
-        let text = String(decoding: ClientFrame.encode(payload, requestID: request), as: UTF8.self)
+        let text = String(decoding: payload.encoded(requestID: request), as: UTF8.self)
         // The client core writes as an identity.
         self.line?.send(self.isGuest ? text.replacing(#""sessionToken":"#, with: #""guestToken":"#) : text)
     }

@@ -402,7 +402,7 @@ import Testing
                     nonce: Sodium.random(24), keys: IdentityKeys(bobWords))
                 let air = NearbyPeer(name: "a")
                 phone.send(.bytes(NearbyWord.bytes(of: handshake.hello)), to: air, token: 1)
-                phone.send(.bytes(NearbyWord.bytes(of: sealed, type: "text")), to: air, token: 2)
+                phone.send(.bytes(try NearbyWord.bytes(of: sealed, type: "text")), to: air, token: 2)
             }, words: bobWords, id: bobID)
         #expect(heardProof)
         #expect(try alice.store.contact(bobID) == nil)
@@ -430,7 +430,7 @@ import Testing
             reader: IdentityKeys(aliceWords).publicKeys,
             timestamp: Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000)),
             nonce: Sodium.random(24), keys: IdentityKeys(signer))
-        return .bytes(NearbyWord.bytes(of: sealed, type: "text"))
+        return .bytes(try NearbyWord.bytes(of: sealed, type: "text"))
     }
 
     @Test func onlyWhoHasSignedBecomesAStrangerAndNotTooMany() async throws {
@@ -475,7 +475,7 @@ import Testing
                 reader: IdentityKeys(aliceWords).publicKeys,
                 timestamp: Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000)),
                 nonce: Sodium.random(24), keys: IdentityKeys(bobWords))
-            bob.send(.bytes(NearbyWord.bytes(of: sealed, type: "text")), to: there, token: 3)
+            bob.send(.bytes(try NearbyWord.bytes(of: sealed, type: "text")), to: there, token: 3)
         }
         try send("in another's name", from: carolID)
         try send("to another", to: carolID)

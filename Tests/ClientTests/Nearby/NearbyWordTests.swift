@@ -146,7 +146,7 @@ import Testing
             body, messageID: "\(UUIDText.random())", from: aliceWords.id, to: bobID,
             reader: IdentityKeys(bobWords).publicKeys, timestamp: Timestamp(milliseconds: 1),
             nonce: Sodium.random(24), keys: IdentityKeys(aliceWords))
-        let bytes = NearbyWord.bytes(of: sealed, type: "text")
+        let bytes = try NearbyWord.bytes(of: sealed, type: "text")
         guard case .message(let received) = NearbyWord(bytes) else {
             return #expect(Bool(false), "no message")
         }

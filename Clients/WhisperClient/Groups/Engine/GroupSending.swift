@@ -107,7 +107,9 @@ extension WhisperClient {
     }
 
     private func sendNow(_ copy: GroupDeliveryID) throws(ClientStoreError) {
-        guard let from = self.id, let token else { return self.apply(self.groupOutbox.unsendable(copy, .rejected)) }
+        guard let from = self.id, self.token != nil else {
+            return self.apply(self.groupOutbox.unsendable(copy, .rejected))
+        }
         // It goes when the person here has seen whom it is for.
         if try self.store.isHeld(copy) { return self.groupOutbox.settled(copy) }
         guard let mail = try self.store.mail(copy) else {
@@ -118,18 +120,19 @@ extension WhisperClient {
         }
         let time = mail.signedAt ?? self.serverNow
         if mail.signedAt == nil { try self.store.sign(copy, at: time) }
-        let sealed: SealedMessage
+        let envelope: SignedEnvelope
         do {
-            sealed = try SealedMessage(
+            let sealed = try SealedMessage(
                 mail.body, messageID: "\(copy.id)", from: from, to: copy.member, groupID: mail.groupID,
                 reader: contact.keys, timestamp: time, nonce: Sodium.random(Limits.nonceBytes), keys: self.keys)
+            let file = mail.file.flatMap { $0.pointer(to: contact.keys, keys: self.keys) }
+            envelope = try sealed.envelope(mail.messageType, file: file)
+        } catch is PayloadViolation {
+            return self.apply(self.groupOutbox.unsendable(copy, .rejected))
         } catch {
             return self.apply(self.groupOutbox.unsendable(copy, .badKey))
         }
-        var frame = SendGroupMessage(
-            sealed, groupID: mail.groupID, messageType: mail.messageType, sessionToken: token.token)
-        frame.attachment = mail.file.flatMap { $0.pointer(to: contact.keys, keys: self.keys) }
-        self.write(frame, .copy(copy))
+        self.write(GroupSendMessage(envelope), .copy(copy))
     }
 
     func apply(_ verdict: OutboxMachine<GroupDeliveryID>.Verdict) {

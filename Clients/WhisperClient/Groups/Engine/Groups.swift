@@ -39,28 +39,21 @@ package enum GroupError: Error, Equatable {
 /// Groups: made, changed, and known as the server tells of them.
 extension WhisperClient {
     package func createGroup(title: String, members: [WhisperID]) async throws(GroupError) -> Group {
-        guard let token else { throw .offline }
-        return try await self.group(
-            by: CreateGroup(
-                sessionToken: token.token, title: title, memberIds: members.map { "\($0)" },
-                signed: self.keys.pair.signed(
-                    GroupUpdateOrder(title: title, added: members), of: nil, revision: 0, at: self.serverNow)),
-            adding: members,
-            to: nil)
+        guard self.token != nil else { throw .offline }
+        let signed = self.keys.pair.signed(
+            GroupUpdateOrder(title: title, added: members), of: nil, revision: 0, at: self.serverNow)
+        return try await self.group(by: GroupCreate(signed), adding: members, to: nil)
     }
 
     /// - Parameter id: in lower case, with its prefix.
     package func updateGroup(_ id: String, _ update: GroupUpdateOrder) async throws(GroupError) -> Group {
-        guard let token else { throw .offline }
+        guard self.token != nil else { throw .offline }
         let group: Group?
         do { group = try self.store.group(id) } catch { throw .store(error) }
-        guard let group else { throw .unknownGroup }
+        guard let group, let uuid = GroupIDText.uuid(group.id) else { throw .unknownGroup }
         guard group.isMember else { throw .notMember }
-        return try await self.group(
-            by: UpdateGroup(
-                update, of: id, sessionToken: token.token,
-                signed: self.keys.pair.signed(update, of: group.id, revision: group.revision, at: self.serverNow)),
-            adding: update.added, to: id)
+        let signed = self.keys.pair.signed(update, of: group.id, revision: group.revision, at: self.serverNow)
+        return try await self.group(by: GroupUpdate(signed, of: uuid), adding: update.added, to: id)
     }
 
     package func leaveGroup(_ id: String) async throws(GroupError) -> Group {
@@ -72,12 +65,12 @@ extension WhisperClient {
     ///   - members: whom the person here adds, as nobody else can know.
     ///   - id: `nil` for a group to be made.
     private func group(
-        by order: some ClientPayload, adding members: [WhisperID], to id: String?
+        by frame: some ClientFrame, adding members: [WhisperID], to id: String?
     ) async throws(GroupError) -> Group {
         let answer: (any ServerFrame)?
         do { try self.store.expect(members, in: id) } catch { throw .store(error) }
         do throws(LiveError) {
-            answer = try await self.ask(order)
+            answer = try await self.ask(frame)
         } catch {
             // Without an answer it may have been done.
             let refusal: GroupError
@@ -181,10 +174,8 @@ extension WhisperClient {
         var cursor: String?
         // The server ends its list long before this bound.
         for _ in 0..<ClientLimits.groupPagesMax {
-            guard let token, let ownID = self.id else { return }
-            guard let page = try await self.ask(ListGroups(sessionToken: token.token, cursor: cursor)) as? Groups else {
-                return
-            }
+            guard self.token != nil, let ownID = self.id else { return }
+            guard let page = try await self.ask(GroupList(cursor: cursor)) as? Groups else { return }
             for description in page.groups {
                 let group = Group(description, ownID: ownID)
                 ids.insert(group.id)

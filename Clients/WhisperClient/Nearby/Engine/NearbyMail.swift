@@ -41,9 +41,11 @@ extension WhisperClient {
             let sealed = try SealedMessage(
                 mail.body, messageID: "\(mail.id)", from: from, to: contact, reader: reader.keys, timestamp: time,
                 nonce: Sodium.random(Limits.nonceBytes), keys: self.keys)
+            let bytes = try NearbyWord.bytes(of: sealed, type: mail.messageType)
             if let message = mail.message { self.publish(.changed(message.moved(to: .sending))) }
-            _ = self.nearby?.send(
-                .bytes(NearbyWord.bytes(of: sealed, type: mail.messageType)), to: peer, .message(id, contact))
+            _ = self.nearby?.send(.bytes(bytes), to: peer, .message(id, contact))
+        } catch is PayloadViolation {
+            self.apply(self.outbox.unsendable(id, .rejected))
         } catch {
             self.apply(self.outbox.unsendable(id, .badKey))
         }

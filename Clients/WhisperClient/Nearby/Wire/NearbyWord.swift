@@ -139,19 +139,12 @@ package enum NearbyWord: Sendable {
         return json.finished()
     }
 
-    package static func bytes(of message: SealedMessage, type: String) -> [UInt8] {
-        var payload = JSONWriter(capacity: message.ciphertext.utf8.count + 512)
-        payload.add("messageId", message.messageID)
-        payload.add("from", message.from)
-        payload.add("to", message.to)
-        payload.add("msgType", type)
-        payload.add("timestamp", message.timestamp)
-        payload.add("nonce", message.nonce)
-        payload.add("ciphertext", message.ciphertext)
-        payload.add("sig", message.signature)
+    /// - Throws: if the message is too long for a frame.
+    package static func bytes(of message: SealedMessage, type: String) throws(PayloadViolation) -> [UInt8] {
+        let envelope = try message.envelope(type)
         var json = JSONWriter(capacity: message.ciphertext.utf8.count + 512)
         json.add(Self.type, "message")
-        json.add("message", json: payload.finished())
+        json.add("message", json: envelope.json)
         return json.finished()
     }
 
