@@ -119,12 +119,11 @@ struct LiveVectorFile: Decodable {
                 continue
             }
             let kind = try #require(kinds[vector.type])
-            let sealed = SealedBytes(
-                nonce: try base64(#require(vector.nonce)), ciphertext: try base64(#require(vector.ciphertext)))
-            let seal = SignedSeal(
+            let seal = LiveSigned(
                 from: try #require(vector.from.flatMap { PrincipalID($0) }),
-                timestamp: Timestamp(milliseconds: try #require(vector.timestamp)), sealed: sealed,
-                signature: try base64(vector.sig))
+                timestamp: Timestamp(milliseconds: try #require(vector.timestamp)),
+                nonce: try base64(#require(vector.nonce)), ciphertext: try base64(#require(vector.ciphertext)),
+                signature: try #require(Bytes64(try base64(vector.sig))))
             #expect(seal.isSigned(as: kind, of: self.keys.id, by: signer))
             let others = [LiveSignature.knock, .grant(to: listener), .refuse(to: listener)].filter { $0 != kind }
             for other in others { #expect(!seal.isSigned(as: other, of: self.keys.id, by: signer)) }

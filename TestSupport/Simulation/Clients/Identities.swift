@@ -7,13 +7,12 @@ enum Identities {
     final class Person: Sendable {
         let name: String
         let identity: WhisperID
-        let device: String
+        let device: UUIDText
         let address: String
         let pushToken: String
         /// The same keys, for the client core.
         let pair: KeyPair
         private let keys: Keys
-        private let keysBase64: (enc: String, sign: String)
 
         init(_ number: Int) {
             let signSeed = [UInt8](repeating: UInt8(number + 1), count: 32)
@@ -25,20 +24,23 @@ enum Identities {
             // The keys' own id is well formed.
             self.identity = WhisperID(keys.whisperID)!
             let digits = "\(number)"
-            self.device = "00000000-0000-4000-8000-" + String(repeating: "0", count: 12 - digits.count) + digits
+            // A well-formed UUID.
+            self.device = UUIDText(
+                "00000000-0000-4000-8000-" + String(repeating: "0", count: 12 - digits.count) + digits)!
             self.address = "10.0.0.\(number + 1)"
             self.pushToken = "token-\(number)"
-            self.keysBase64 = (keys.encPublicKey.base64, keys.signPublicKey.base64)
         }
 
         var signPublicKey: Bytes32 { Bytes32(self.keys.signPublicKey)! }
         var encPublicKey: Bytes32 { Bytes32(self.keys.encPublicKey)! }
 
-        /// The members of `register_proof`.
-        func proof(of challenge: [UInt8], id: String) -> String {
-            #""challengeId":"\#(id)","deviceId":"\#(self.device)","platform":"ios","encPublicKey":"\#(self.keysBase64.enc)","#
-                + #""signPublicKey":"\#(self.keysBase64.sign)","signature":"\#(self.keys.sign(challenge).base64)","#
-                + #""whisperId":"\#(self.identity)","pushToken":"\#(self.pushToken)""#
+        var login: RegisterBegin { RegisterBegin(whisperID: self.identity, deviceID: self.device, platform: .ios) }
+
+        func proof(of challenge: RegisterChallenge) -> RegisterProof {
+            RegisterProof(
+                challengeID: challenge.challengeID, deviceID: self.device, platform: .ios, whisperID: self.identity,
+                encPublicKey: self.encPublicKey, signPublicKey: self.signPublicKey,
+                signature: Bytes64(self.keys.sign(challenge.challenge))!, pushToken: self.pushToken)
         }
 
         func letter(to recipient: WhisperID, at now: Timestamp) -> Phone.Letter {
@@ -47,11 +49,12 @@ enum Identities {
             let message = CanonicalMessage(
                 type: "send_message", messageID: "\(id)", from: "\(self.identity)", toOrGroupID: "\(recipient)",
                 timestamp: now.milliseconds, nonce: nonce, ciphertext: ciphertext)
-            let members =
-                #","messageId":"\#(id)","from":"\#(self.identity)","to":"\#(recipient)","msgType":"text","#
-                + #""timestamp":\#(now.milliseconds),"nonce":"\#(nonce)","ciphertext":"\#(ciphertext)","#
-                + #""sig":"\#(self.keys.sign(Keys.sha256(message.bytes)).base64)""#
-            return Phone.Letter(id: id, to: recipient) { token in #""sessionToken":"\#(token)""# + members }
+            // All parts are well formed.
+            let envelope = try! SignedEnvelope(
+                messageID: message.messageID, from: message.from, to: message.toOrGroupID, groupID: nil,
+                msgType: "text", timestamp: message.timestamp, nonce: nonce, ciphertext: ciphertext,
+                signature: self.keys.sign(Keys.sha256(message.bytes)).base64)
+            return Phone.Letter(id: id, to: recipient, frame: SendMessage(envelope))
         }
     }
 

@@ -60,7 +60,7 @@ final class Line {
 
     // MARK: To the gateway
 
-    func send(_ text: String) { self.send(.text, Array(text.utf8)) }
+    func send(_ text: [UInt8]) { self.send(.text, text) }
 
     private func send(_ opcode: ClientFraming.Opcode, _ payload: [UInt8]) {
         let bytes = ClientFraming.frame(opcode, payload)

@@ -7,7 +7,7 @@ final class Phone {
     struct Letter {
         let id: UUIDText
         let to: WhisperID
-        let frame: (_ token: String) -> String
+        let frame: SendMessage
     }
 
     private enum State {
@@ -178,14 +178,12 @@ final class Phone {
 
     private func logIn() {
         self.state = .loggingIn
-        self.ask(
-            "register_begin",
-            #""deviceId":"\#(self.person.device)","platform":"ios","whisperId":"\#(self.person.identity)""#)
+        self.ask(self.person.login)
     }
 
     private func prove(_ frame: RegisterChallenge) {
         self.hasOpenProof = true
-        self.ask("register_proof", self.person.proof(of: frame.challenge, id: "\(frame.challengeID)"))
+        self.ask(self.person.proof(of: frame))
     }
 
     private func goOnline() {
@@ -198,27 +196,27 @@ final class Phone {
 
     /// - Returns: the request's id.
     @discardableResult
-    private func ask(_ type: String, _ members: String, letter: UUIDText? = nil) -> String {
+    private func ask<Frame: ClientFrame>(_ frame: Frame, letter: UUIDText? = nil) -> String {
         self.requests += 1
         let request = "r\(self.requests)"
         self.open[request] = (self.machine.now, letter)
-        self.world.trace("\(self.person.name) asks \(request): \(type)")
-        self.line?.send(
-            #"{"type":"\#(type)","requestId":"\#(request)","payload":{"protocolVersion":1,"cryptoVersion":1,\#(members)}}"#
-        )
+        self.world.trace("\(self.person.name) asks \(request): \(Frame.type)")
+        self.write(frame, request)
         return request
     }
 
+    private func write(_ frame: some ClientFrame, _ request: String?) {
+        self.line?.send(frame.text(requestID: request, token: self.token.map { .session($0) }))
+    }
+
     private func fetch(after cursor: String?) {
-        let cursor = cursor.map { #","cursor":"\#($0)""# } ?? ""
-        let request = self.ask(
-            "fetch_pending", #""sessionToken":"\#(self.token!)","limit":\#(World.pageMax)\#(cursor)"#)
+        let request = self.ask(FetchPending(cursor: cursor, limit: World.pageMax))
         self.asked = (request, Timestamp.now.milliseconds)
     }
 
     private func send(_ letter: Letter) {
-        guard let token else { return }
-        self.ask("send_message", letter.frame(token), letter: letter.id)
+        guard self.token != nil else { return }
+        self.ask(letter.frame, letter: letter.id)
     }
 
     /// Every question has an answer in time, if only INTERNAL_ERROR.
@@ -315,17 +313,16 @@ final class Phone {
         // the client reads its mailbox the next time.
         let (line, delay) = (self.lineNumber, Int64.random(in: 0...self.world.storingMax, using: &self.machine.random))
         self.machine.after(delay) { [unowned self] in
-            guard self.lineNumber == line, let token else { return }
+            guard self.lineNumber == line, self.token != nil else { return }
             guard !self.world.forgets() else {
                 if askedAt != nil { self.hangUp(rest: .seconds(1)) }
                 return
             }
             self.stored.insert(id)
             self.world.trace("\(self.person.name) acknowledges \(id)")
-            self.line?.send(
-                #"{"type":"delivery_receipt","payload":{"protocolVersion":1,"cryptoVersion":1,"sessionToken":"\#(token)","#
-                    + #""messageId":"\#(id)","from":"\#(self.person.identity)","to":"\#(sender)","status":"delivered","#
-                    + #""timestamp":\#(Timestamp.now.milliseconds)}}"#)
+            self.write(
+                DeliveryReceipt(
+                    messageID: id, from: self.person.identity, to: sender, status: .delivered, timestamp: .now), nil)
         }
     }
 }

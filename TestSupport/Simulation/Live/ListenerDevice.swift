@@ -51,8 +51,8 @@ final class ListenerDevice: LiveDevice {
         self.world.trace("\(self.person.name) leaves")
         self.isListening = false
         self.ears.disconnected()
-        guard self.isOnline, let token else { return }
-        self.ask(LiveFrame.Leave(self.conversation.id, token: token)) { _ in }
+        guard self.isOnline else { return }
+        self.ask(LiveLeave(self.conversation.id)) { _ in }
     }
 
     /// The app dies; what it has shown is gone.
@@ -82,9 +82,7 @@ final class ListenerDevice: LiveDevice {
     }
 
     private func ask(_ step: ListeningMachine.Step) {
-        guard self.isListening, self.isOnline, !self.isAsking, self.course.state == .asking(step), let token else {
-            return
-        }
+        guard self.isListening, self.isOnline, !self.isAsking, self.course.state == .asking(step) else { return }
         self.isAsking = true
         let visit = self.askedBefore
         let answered: (Answer) -> Void = { [unowned self] answer in
@@ -107,7 +105,7 @@ final class ListenerDevice: LiveDevice {
         switch step {
         case .join:
             self.record.joins(self)
-            self.ask(LiveFrame.Join(self.conversation.id, after: self.joining(), token: token), answered)
+            self.ask(LiveJoin(self.conversation.id, after: self.joining()), answered)
         case .knock:
             let (now, link) = (Timestamp.now, self.conversation.own.link)
             let note = KnockNote(
@@ -118,8 +116,7 @@ final class ListenerDevice: LiveDevice {
                 for: self.conversation.id, keys: self.conversation.own.keys.publicKeys, from: self.id, at: now,
                 signer: self.pair)
             self.ask(
-                LiveFrame.Knock(
-                    self.conversation.id, link: link, keys: self.pair.publicKeys, knock: knock, token: token), answered)
+                LiveKnock(self.conversation.id, link: link, keys: self.pair.publicKeys, knock: knock), answered)
         }
     }
 
@@ -151,7 +148,7 @@ final class ListenerDevice: LiveDevice {
         switch frame {
         case is LiveWaiting: _ = self.course.waiting(at: .now)
         case let admitted as LiveAdmitted:
-            guard self.takeKey(SignedSeal(admitted.grant), generation: admitted.generation) else { return }
+            guard self.takeKey(admitted.grant, generation: admitted.generation) else { return }
             if let step = self.course.admitted() { self.ask(step) }
         case let refused as LiveRefused:
             self.course.refused(refused.reason)
@@ -163,7 +160,7 @@ final class ListenerDevice: LiveDevice {
         }
     }
 
-    private func takeKey(_ grant: SignedSeal, generation: Int) -> Bool {
+    private func takeKey(_ grant: LiveSigned, generation: Int) -> Bool {
         guard generation >= self.generation,
             let bytes = grant.opened(
                 as: .grant(to: self.id), of: self.conversation.id,
@@ -178,12 +175,8 @@ final class ListenerDevice: LiveDevice {
 
     private func take(_ joined: LiveJoined) {
         guard self.answered.map({ $0 > self.askedBefore }) ?? true else { return }
-        if let grant = joined.grant {
-            _ = self.takeKey(
-                SignedSeal(
-                    from: .identity(grant.from), timestamp: grant.timestamp,
-                    sealed: SealedBytes(nonce: grant.nonce, ciphertext: grant.ciphertext), signature: grant.signature),
-                generation: grant.generation)
+        if let grant = joined.grant, let signed = grant.signed {
+            _ = self.takeKey(signed, generation: grant.generation)
         }
         guard self.isListening else { return }
         _ = self.course.joined()
@@ -248,11 +241,9 @@ final class ListenerDevice: LiveDevice {
         for action in actions {
             switch action {
             case .resync(let position, let line):
-                guard let token else { continue }
                 self.world.trace(
                     "\(self.person.name) asks for what is behind \(position.epoch)-\(position.seq), line \(line)")
-                self.write(
-                    LiveFrame.Resync(self.conversation.id, position, line: line, token: token), request: "resync")
+                self.write(LiveResync(self.conversation.id, behind: position, line: line), request: "resync")
             case .join:
                 guard let step = self.course.keyIsMissing() else { continue }
                 self.world.trace("\(self.person.name) misses a key")

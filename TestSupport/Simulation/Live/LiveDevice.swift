@@ -167,15 +167,11 @@ class LiveDevice {
     private func logIn() {
         self.state = .loggingIn
         if self.isGuest { return self.proveKeys() }
-        self.ask(
-            raw: "register_begin",
-            #""deviceId":"\#(self.person.device)","platform":"ios","whisperId":"\#(self.person.identity)""#
-        ) { [unowned self] answer in
+        self.ask(self.person.login) { [unowned self] answer in
             guard case .frame(let frame) = answer, let challenge = frame as? RegisterChallenge else {
                 return self.logInAgain(after: answer)
             }
-            let proof = self.person.proof(of: challenge.challenge, id: "\(challenge.challengeID)")
-            self.ask(raw: "register_proof", proof) { [unowned self] answer in
+            self.ask(self.person.proof(of: challenge)) { [unowned self] answer in
                 guard case .frame(let frame) = answer, let ack = frame as? RegisterAck else {
                     return self.logInAgain(after: answer)
                 }
@@ -187,16 +183,13 @@ class LiveDevice {
 
     private func proveKeys() {
         let keys = self.pair.publicKeys
-        self.ask(
-            raw: "guest_begin",
-            #""signPublicKey":"\#(Base64.text(keys.sign.bytes))","encPublicKey":"\#(Base64.text(keys.box.bytes))""#
-        ) { [unowned self] answer in
+        self.ask(GuestBegin(signPublicKey: keys.sign, encPublicKey: keys.box)) { [unowned self] answer in
             guard case .frame(let frame) = answer, let challenge = frame as? GuestChallenge,
                 let signature = try? self.pair.answer(
                     challenge: challenge.challenge, prefix: "whisper-guest-v1")
             else { return self.logInAgain(after: answer) }
-            let proof = #""challengeId":"\#(challenge.challengeID)","signature":"\#(Base64.text(signature))""#
-            self.ask(raw: "guest_proof", proof) { [unowned self] answer in
+            let proof = GuestProof(challengeID: challenge.challengeID, signature: Bytes64(signature)!)
+            self.ask(proof) { [unowned self] answer in
                 guard case .frame(let frame) = answer, let ack = frame as? GuestAck else {
                     return self.logInAgain(after: answer)
                 }
@@ -223,15 +216,12 @@ class LiveDevice {
     // MARK: Asking
 
     /// Asks, and repeats nothing by itself.
-    func ask<P: ClientPayload>(_ payload: P, _ then: @escaping (Answer) -> Void) {
-        self.send(payload, request: self.remember(P.type, then))
+    func ask<Frame: ClientFrame>(_ frame: Frame, _ then: @escaping (Answer) -> Void) {
+        self.write(frame, request: self.remember(Frame.type, then))
     }
 
-    private func ask(raw type: String, _ members: String, _ then: @escaping (Answer) -> Void) {
-        let request = self.remember(type, then)
-        self.line?.send(
-            #"{"type":"\#(type)","requestId":"\#(request)","payload":{"protocolVersion":1,"cryptoVersion":1,\#(members)}}"#
-        )
+    func ask<P: ClientPayload>(_ payload: P, _ then: @escaping (Answer) -> Void) {
+        self.send(payload, request: self.remember(P.type, then))
     }
 
     private func remember(_ type: String, _ then: @escaping (Answer) -> Void) -> String {
@@ -243,12 +233,18 @@ class LiveDevice {
     }
 
     /// Writes something that has no answer but errors.
+    func write(_ frame: some ClientFrame, request: String) {
+        let token = self.token.map { self.isGuest ? ClientToken.guest($0) : .session($0) }
+        self.line?.send(frame.text(requestID: request, token: token))
+    }
+
     func write<P: ClientPayload>(_ payload: P, request: String) { self.send(payload, request: request) }
 
     private func send<P: ClientPayload>(_ payload: P, request: String) {
         let text = String(decoding: payload.encoded(requestID: request), as: UTF8.self)
         // The client core writes as an identity.
-        self.line?.send(self.isGuest ? text.replacing(#""sessionToken":"#, with: #""guestToken":"#) : text)
+        self.line?.send(
+            Array((self.isGuest ? text.replacing(#""sessionToken":"#, with: #""guestToken":"#) : text).utf8))
     }
 
     /// Does `body` after a pause, unless the connection is another one then.

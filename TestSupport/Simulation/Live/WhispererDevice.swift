@@ -130,11 +130,11 @@ final class WhispererDevice: LiveDevice {
     }
 
     private func start() {
-        guard self.isActive, self.isOnline, !self.isStarting, let token else { return }
+        guard self.isActive, self.isOnline, !self.isStarting else { return }
         self.isStarting = true
-        guard self.conversation.isCreated else { return self.create(token) }
+        guard self.conversation.isCreated else { return self.create() }
         let content = self.typing.content
-        self.ask(LiveFrame.Start(self.conversation.id, content: content, token: token)) { [unowned self] answer in
+        self.ask(LiveStart(self.conversation.id, content: content)) { [unowned self] answer in
             self.isStarting = false
             guard case .refused(let code, let pause) = answer else { return }
             switch code {
@@ -149,15 +149,15 @@ final class WhispererDevice: LiveDevice {
         }
     }
 
-    private func create(_ token: String) {
+    private func create() {
         let own = self.conversation.own
-        let info = SignedSeal(
+        let info = LiveSigned(
             own.info.sealed(for: own.id, link: own.link, nonce: Sodium.random(LiveLimits.nonceBytes)),
             as: .create(profile: self.conversation.profile), of: own.id, from: self.id, timestamp: .now,
             signer: own.keys.pair)
-        let frame = LiveFrame.Create(
-            own.keys, link: own.link, profile: self.conversation.profile, transcriptDays: own.transcriptDays,
-            info: info, token: token)
+        let frame = LiveCreate(
+            own.keys, link: own.link, profile: self.conversation.profile, transcriptDays: own.transcriptDays, info: info
+        )
         self.ask(frame) { [unowned self] answer in
             self.isStarting = false
             switch answer {
@@ -173,7 +173,7 @@ final class WhispererDevice: LiveDevice {
     }
 
     private func sendGrants() {
-        guard self.isOnline, !self.isGranting, let token, let batch = self.grants.next() else { return }
+        guard self.isOnline, !self.isGranting, let batch = self.grants.next() else { return }
         let now = Timestamp.now
         let keys = self.conversation.own.keys
         var readers = batch.listeners.compactMap { listener -> (id: PrincipalID, keys: PublicKeys)? in
@@ -184,7 +184,7 @@ final class WhispererDevice: LiveDevice {
         let listeners = readers.compactMap { reader in
             (try? keys.grant(
                 keys.contentKey(generation: batch.generation), to: reader.id, keys: reader.keys,
-                from: self.person.identity, at: now)).map { (to: reader.id, seal: $0) }
+                from: self.person.identity, at: now)).map { LiveGrant.Grant(to: reader.id, $0) }
         }
         guard !listeners.isEmpty else {
             self.grants.dropped()
@@ -192,9 +192,8 @@ final class WhispererDevice: LiveDevice {
         }
         for listener in batch.listeners { self.record.lets(listener, into: self.conversation.id) }
         self.isGranting = true
-        let frame = LiveFrame.Grant(
-            self.conversation.id, generation: batch.generation, from: self.person.identity, timestamp: now,
-            grants: listeners, token: token)
+        let frame = LiveGrant(
+            self.conversation.id, from: self.id, generation: batch.generation, timestamp: now, grants: listeners)
         self.ask(frame) { [unowned self] answer in
             self.isGranting = false
             switch answer {
@@ -203,19 +202,19 @@ final class WhispererDevice: LiveDevice {
             case .refused(let code, let pause):
                 self.grants.failed()
                 // Another device may have taken the next generation: the roster says so.
-                if code == .forbidden { self.ask(LiveFrame.Roster(self.conversation.id, token: token)) { _ in } }
+                if code == .forbidden { self.ask(LiveRosterQuery(self.conversation.id)) { _ in } }
                 self.after(max(pause, Self.again)) { [unowned self] in self.sendGrants() }
             }
         }
     }
 
-    private func refuse(_ listener: PrincipalID, _ keys: PublicKeys, _ reason: RefusalReason) {
-        guard self.isOnline, let token, !self.refusing.contains(listener),
+    private func refuse(_ listener: PrincipalID, _ keys: PublicKeys, _ reason: LiveRefuse.Reason) {
+        guard self.isOnline, !self.refusing.contains(listener),
             let refusal = try? self.conversation.own.keys.refusal(
                 note: nil, to: listener, keys: keys, from: self.person.identity, at: .now)
         else { return }
         self.refusing.insert(listener)
-        let frame = LiveFrame.Refuse(self.conversation.id, to: listener, reason: reason, refusal: refusal, token: token)
+        let frame = LiveRefuse(self.conversation.id, to: listener, reason: reason, refusal: refusal)
         self.ask(frame) { [unowned self] answer in
             self.refusing.remove(listener)
             switch answer {
@@ -331,12 +330,11 @@ final class WhispererDevice: LiveDevice {
         guard words.count == 2, words[0] == self.epoch else { return }
         self.typing.refused(seq: words[1], retryAfter: retryAfter, at: .now)
         guard code == .forbidden, !self.isDoubtful,
-            self.doubtedAt.map({ $0 + LiveLimits.holderAskedEvery <= .now }) ?? true,
-            let token
+            self.doubtedAt.map({ $0 + LiveLimits.holderAskedEvery <= .now }) ?? true
         else { return }
         self.doubtedAt = .now
         self.isDoubtful = true
-        self.ask(LiveFrame.Roster(self.conversation.id, token: token)) { [unowned self] _ in self.isDoubtful = false }
+        self.ask(LiveRosterQuery(self.conversation.id)) { [unowned self] _ in self.isDoubtful = false }
     }
 
     private func settleDoubt(by roster: LiveRoster) {
@@ -353,13 +351,13 @@ final class WhispererDevice: LiveDevice {
     }
 
     override func pump() -> ContinuousClock.Instant? {
-        guard self.isActive, let token else { return nil }
+        guard self.isActive else { return nil }
         for packet in self.typing.due(at: .now, serverTime: .now) {
             self.record.says(packet, in: self.typing.content, text: self.typing.text)
             let sealed = self.conversation.own.keys.seal(
                 packet, content: self.typing.content, nonce: Sodium.random(LiveLimits.nonceBytes))
             self.write(
-                LiveFrame.Packet(packet.header, sealed, token: token),
+                SendLivePacket(packet.header, sealed),
                 request: "\(packet.header.position.epoch)-\(packet.header.position.seq)")
         }
         return self.typing.nextWake(at: .now)

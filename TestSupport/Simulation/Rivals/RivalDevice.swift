@@ -121,11 +121,9 @@ final class RivalDevice: LiveDevice {
     private func show(_ index: Int, of number: Int) {
         guard let round, round.number == number, let token else { return }
         if round.rivals[index].stays, !round.rivals[index].isBound {
-            let member = self.isGuest ? "guestToken" : "sessionToken"
-            round.rivals[index].line.send(
-                #"{"type":"live_attention","requestId":"r","payload":{"protocolVersion":1,"cryptoVersion":1,"#
-                    + #""\#(member)":"\#(token)","conversationId":"3f0c8a5e-2f0d-1f6b-8d55-0c4b7d1f2a61","want":"repeat"}}"#
-            )
+            let frame = SendLiveAttention(ConversationID("3f0c8a5e-2f0d-1f6b-8d55-0c4b7d1f2a61")!, .repeat)
+            let token = self.isGuest ? ClientToken.guest(token) : .session(token)
+            round.rivals[index].line.send(frame.text(requestID: "r", token: token))
         }
         if index == 1, self.round?.shownAt == nil { self.round?.shownAt = self.machine.now }
     }

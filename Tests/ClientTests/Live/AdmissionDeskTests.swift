@@ -31,10 +31,7 @@ import Testing
         let note = KnockNote(
             name: name, passcode: passcode, note: nil, by: id, on: keys.id, at: time,
             link: LinkKeys(secret: SecretBytes(link)))
-        let seal = try note.sealed(for: keys.id, keys: keys.publicKeys, from: id, at: time, signer: guest.pair)
-        let signed = LiveSigned(
-            from: id, timestamp: time, nonce: seal.sealed.nonce, ciphertext: seal.sealed.ciphertext,
-            signature: Bytes64(seal.signature)!)
+        let signed = try note.sealed(for: keys.id, keys: keys.publicKeys, from: id, at: time, signer: guest.pair)
         return AdmissionDesk.Knock(listener: id, keys: guest.pair.publicKeys, sealed: LiveSealedKnock(signed))
     }
 

@@ -24,12 +24,9 @@ import Testing
         let note = KnockNote(
             name: "Bert", passcode: nil, note: nil, by: self.id(guest), on: conversation.id, at: time,
             link: conversation.link)
-        let seal = try note.sealed(
+        let signed = try note.sealed(
             for: conversation.id, keys: conversation.keys.publicKeys, from: self.id(guest), at: time,
             signer: guest.pair)
-        let signed = LiveSigned(
-            from: self.id(guest), timestamp: time, nonce: seal.sealed.nonce, ciphertext: seal.sealed.ciphertext,
-            signature: Bytes64(seal.signature)!)
         let keys = guest.pair.publicKeys
         let knocked = LiveKnocked(
             conversation: conversation.id, listener: self.id(guest), isKnown: false, signPublicKey: keys.sign,
@@ -43,7 +40,7 @@ import Testing
     private func keys(of guest: GuestKeys, _ conversation: OwnConversation) -> [ContentKey] {
         self.live.state.withLock(\.grants).flatMap { frame in
             frame.grants.filter { $0.to == self.id(guest) }.compactMap { grant in
-                SignedSeal(frame.signed(grant)).opened(
+                frame.signed(grant).opened(
                     as: .grant(to: self.id(guest)), of: conversation.id, signedBy: conversation.keys.publicKeys,
                     reader: guest.pair
                 ).flatMap { GrantNote.contentKey($0, generation: frame.generation) }

@@ -378,10 +378,10 @@ actor PageWhisperer {
         _ sealed: SealedBytes, as kind: LiveSignature, at time: Timestamp = Timestamp(milliseconds: nowMilliseconds())
     ) -> Fields {
         let from = PrincipalID(self.phone.id)!
-        let seal = SignedSeal(sealed, as: kind, of: self.id, from: from, timestamp: time, signer: self.keys.pair)
+        let seal = LiveSigned(sealed, as: kind, of: self.id, from: from, timestamp: time, signer: self.keys.pair)
         return [
             "from": self.phone.id, "timestamp": time.milliseconds, "nonce": sealed.nonceText,
-            "ciphertext": sealed.ciphertextText, "sig": seal.signature.base64,
+            "ciphertext": sealed.ciphertextText, "sig": seal.signature.bytes.base64,
         ]
     }
 }

@@ -171,13 +171,13 @@ package enum LiveVectors {
     )
         -> Document
     {
-        let seal = SignedSeal(sealed, as: kind, of: self.keys.id, from: from, timestamp: self.time, signer: signer)
+        let seal = LiveSigned(sealed, as: kind, of: self.keys.id, from: from, timestamp: self.time, signer: signer)
         return [
             "type": .string(kind.type.rawValue), "from": .string("\(from)"),
             "timestamp": .integer(self.time.milliseconds), "nonce": .string(sealed.nonceText),
             "ciphertext": .string(sealed.ciphertextText),
-            "canonical": .text(seal.message(as: kind, of: self.keys.id).bytes),
-            "signPublicKey": .hex(signer.publicKeys.sign.bytes), "sig": .base64(seal.signature),
+            "canonical": .text(seal.message(kind, of: self.keys.id).bytes),
+            "signPublicKey": .hex(signer.publicKeys.sign.bytes), "sig": .base64(seal.signature.bytes),
         ]
     }
 

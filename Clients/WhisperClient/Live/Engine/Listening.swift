@@ -71,8 +71,8 @@ extension WhisperClient {
 
     /// Leaves. Whoever is let in may come back without knocking.
     package func stopListening(to id: ConversationID) async throws(LiveError) {
-        guard self.listening.removeValue(forKey: id) != nil, let token else { return }
-        try await self.ask(LiveFrame.Leave(id, token: token.token))
+        guard self.listening.removeValue(forKey: id) != nil, self.token != nil else { return }
+        try await self.ask(LiveLeave(id))
     }
 
     // MARK: Tasks
@@ -81,14 +81,14 @@ extension WhisperClient {
     func listen(_ id: ConversationID, _ first: ListeningMachine.Step) async {
         var step = first
         let visit = self.listening[id]?.askedBefore
-        while !Task.isCancelled, self.listening[id]?.machine.state == .asking(step), let token {
+        while !Task.isCancelled, self.listening[id]?.machine.state == .asking(step), self.token != nil {
             do throws(LiveError) {
                 switch step {
                 case .join:
                     let after = self.listening[id]?.ears.joining()
-                    try await self.ask(LiveFrame.Join(id, after: after, token: token.token))
+                    try await self.ask(LiveJoin(id, after: after))
                     return
-                case .knock: return try await self.knock(id, token)
+                case .knock: return try await self.knock(id)
                 }
             } catch {
                 // Whoever left and listens again asks anew.
@@ -104,13 +104,13 @@ extension WhisperClient {
         }
     }
 
-    private func knock(_ id: ConversationID, _ token: StoredSession) async throws(LiveError) {
+    private func knock(_ id: ConversationID) async throws(LiveError) {
         guard let listening = self.listening[id], let own = self.id else { throw .offline }
         let now = self.serverNow
         let note = KnockNote(
             name: listening.name, passcode: listening.passcode, note: listening.note, by: .identity(own), on: id,
             at: now, link: listening.link)
-        let knock: SignedSeal
+        let knock: LiveSigned
         do {
             knock = try note.sealed(
                 for: id, keys: listening.publicKeys, from: .identity(own), at: now, signer: self.keys.pair)
@@ -118,8 +118,7 @@ extension WhisperClient {
             throw .forged
         }
         try await self.ask(
-            LiveFrame.Knock(
-                id, link: listening.link, keys: self.keys.publicKeys, knock: knock, token: token.token))
+            LiveKnock(id, link: listening.link, keys: self.keys.publicKeys, knock: knock))
     }
 
     /// - Parameter note: of the whisperer.
@@ -138,14 +137,14 @@ extension WhisperClient {
 
     func take(_ admitted: LiveAdmitted) {
         let id = admitted.conversation
-        guard self.takeKey(SignedSeal(admitted.grant), generation: admitted.generation, of: id),
+        guard self.takeKey(admitted.grant, generation: admitted.generation, of: id),
             let step = self.listening[id]?.machine.admitted()
         else { return }
         self.liveTasks?.yield(.listen(id, step))
     }
 
     /// - Returns: whether the whisperer gave us this key.
-    private func takeKey(_ grant: SignedSeal, generation: Int, of id: ConversationID) -> Bool {
+    private func takeKey(_ grant: LiveSigned, generation: Int, of id: ConversationID) -> Bool {
         guard let listening = self.listening[id], let own = self.id, generation >= listening.heard.generation,
             let bytes = grant.opened(
                 as: .grant(to: .identity(own)), of: id, signedBy: listening.publicKeys, reader: self.keys.pair),
@@ -172,7 +171,7 @@ extension WhisperClient {
         guard let listening = self.listening[id], let own = self.id else { return }
         var note: String?
         if let refusal = refused.refusal {
-            note = SignedSeal(refusal).opened(
+            note = refusal.opened(
                 as: .refuse(to: .identity(own)), of: id, signedBy: listening.publicKeys, reader: self.keys.pair
             ).flatMap { RefusalNote($0)?.note }
         }
@@ -185,11 +184,8 @@ extension WhisperClient {
     func take(_ joined: LiveJoined, answering number: UInt64?) {
         let id = joined.conversation
         guard let listening = self.listening[id], number.map({ $0 > listening.askedBefore }) ?? true else { return }
-        if let grant = joined.grant {
-            let seal = SignedSeal(
-                from: .identity(grant.from), timestamp: grant.timestamp,
-                sealed: SealedBytes(nonce: grant.nonce, ciphertext: grant.ciphertext), signature: grant.signature)
-            _ = self.takeKey(seal, generation: grant.generation, of: id)
+        if let grant = joined.grant, let signed = grant.signed {
+            _ = self.takeKey(signed, generation: grant.generation, of: id)
         }
         let isNews = self.listening[id]?.machine.joined() == true
         let stream = ListenerMachine.Stream(Self.state(joined.state), content: joined.content, epoch: joined.epoch)
@@ -234,8 +230,8 @@ extension WhisperClient {
         for action in actions {
             switch action {
             case .resync(let position, let line):
-                guard let token else { continue }
-                self.write(LiveFrame.Resync(id, position, line: line, token: token.token), .resync(id))
+                guard self.token != nil else { continue }
+                self.write(LiveResync(id, behind: position, line: line), .resync(id))
             case .join:
                 guard let step = self.listening[id]?.machine.keyIsMissing() else { continue }
                 self.liveTasks?.yield(.listen(id, step))

@@ -41,26 +41,9 @@ extension WhisperClient {
 
     /// Tells the whisperer what we want. It may be lost.
     package func raise(_ want: LiveAttention.Want, in id: ConversationID) throws(LiveError) {
-        guard self.session.isBound, let token else { throw .offline }
+        guard self.session.isBound, self.token != nil else { throw .offline }
         // There is no answer, and nobody waits for an error.
         self.questionCount += 1
-        self.write(LiveFrame.Attention(id, want, token: token.token), .question(self.questionCount))
-    }
-}
-
-extension LiveFrame {
-    struct Attention: ClientPayload {
-        static let type = "live_attention"
-        var protocolVersion = Version.protocolVersion
-        var cryptoVersion = Version.cryptoVersion
-        var sessionToken: String
-        var conversationId: String
-        var want: String
-
-        init(_ conversation: ConversationID, _ want: LiveAttention.Want, token: String) {
-            self.sessionToken = token
-            self.conversationId = "\(conversation)"
-            self.want = want.rawValue
-        }
+        self.write(SendLiveAttention(id, want), .question(self.questionCount))
     }
 }

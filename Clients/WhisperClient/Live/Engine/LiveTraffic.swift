@@ -6,7 +6,7 @@ enum LiveTask: Sendable {
     case start(ConversationID)
     /// Send the grants that are due.
     case grant(ConversationID)
-    case refuse(ConversationID, AdmissionDesk.Caller, RefusalReason)
+    case refuse(ConversationID, AdmissionDesk.Caller, LiveRefuse.Reason)
     /// Find out who holds the stream: our packets are refused.
     case findHolder(ConversationID)
     case listen(ConversationID, ListeningMachine.Step)
@@ -125,8 +125,8 @@ extension WhisperClient {
 
     /// Writes the packets whose time has come.
     func pumpLive() {
-        guard self.session.isBound, let token else { return }
-        for id in self.whispering.keys { self.pumpPackets(of: id, token) }
+        guard self.session.isBound, self.token != nil else { return }
+        for id in self.whispering.keys { self.pumpPackets(of: id) }
     }
 
     func publish(_ news: LiveNews, of id: ConversationID) { self.publish(.live(id, news)) }

@@ -7,10 +7,9 @@ extension WhisperClient {
     package func ownConversations() async throws(LiveError) -> [(OwnConversation, LiveConversation?)] {
         let (own, profile) = try self.kept { (try $0.conversations(), try $0.profile().id) }
         guard !own.isEmpty else { return [] }
-        guard let token else { throw .offline }
         var known: [LiveConversation] = []
         do throws(LiveError) {
-            let answer = try await self.ask(LiveFrame.List(profile, token: token.token))
+            let answer = try await self.ask(LiveList(profile))
             known = (answer as? LiveConversations)?.conversations ?? []
         } catch {
             // The profile itself is made with its first stream.
@@ -26,17 +25,17 @@ extension WhisperClient {
             try store.update(conversation)
             return try store.profile().id
         }
-        guard let token, let device = self.id else { throw .offline }
+        guard let device = self.id else { throw .offline }
         let id = conversation.id
-        let info = SignedSeal(
+        let info = LiveSigned(
             conversation.info.sealed(for: id, link: conversation.link, nonce: Sodium.random(LiveLimits.nonceBytes)),
             as: .update(profile: profile), of: id, from: .identity(device), timestamp: self.serverNow,
             signer: conversation.keys.pair)
         do throws(LiveError) {
             try await self.ask(
-                LiveFrame.Update(
-                    id, link: conversation.link, transcriptDays: conversation.transcriptDays, info: info,
-                    token: token.token))
+                LiveUpdate(
+                    id, linkVerifier: Bytes32(conversation.link.verifier), transcriptDays: conversation.transcriptDays,
+                    info: info))
         } catch {
             // The server is told with the first stream.
             guard case .refused(.notFound, _) = error else { throw error }
@@ -45,9 +44,8 @@ extension WhisperClient {
 
     /// Ends the stream, removes listeners, transcripts and shares, and forgets the keys.
     package func delete(_ id: ConversationID) async throws(LiveError) {
-        guard let token else { throw .offline }
         do throws(LiveError) {
-            try await self.ask(LiveFrame.Delete(id, token: token.token))
+            try await self.ask(LiveDelete(id))
         } catch {
             guard case .refused(.notFound, _) = error else { throw error }
         }

@@ -78,8 +78,7 @@ extension WhisperClient {
     package func stopWhispering(in id: ConversationID) async throws(LiveError) {
         guard let whispering = self.whispering.removeValue(forKey: id) else { return }
         // Without an answer the stream pauses, and can be taken up again.
-        guard let token else { throw .offline }
-        try await self.ask(LiveFrame.Stop(id, content: whispering.machine.content, token: token.token))
+        try await self.ask(LiveStop(id, content: whispering.machine.content))
         try self.kept { try $0.set(content: nil, lastLine: 0, of: id) }
     }
 
@@ -139,8 +138,8 @@ extension WhisperClient {
         while !Task.isCancelled, self.whispering[id] != nil {
             do throws(LiveError) {
                 if self.whispering[id]?.isCreated == false { try await self.create(id) }
-                guard let content = self.whispering[id]?.machine.content, let token else { return }
-                try await self.ask(LiveFrame.Start(id, content: content, token: token.token))
+                guard let content = self.whispering[id]?.machine.content, self.token != nil else { return }
+                try await self.ask(LiveStart(id, content: content))
                 return
             } catch {
                 switch error {
@@ -188,19 +187,19 @@ extension WhisperClient {
 
     /// Makes profile and conversation at the server. Doing it again changes nothing.
     private func create(_ id: ConversationID) async throws(LiveError) {
-        guard let conversation = self.whispering[id]?.conversation, let token, let device = self.id else {
+        guard let conversation = self.whispering[id]?.conversation, self.token != nil, let device = self.id else {
             throw .offline
         }
         _ = try await self.shareProfile()
         let profile = try self.kept { try $0.profile() }
-        let info = SignedSeal(
+        let info = LiveSigned(
             conversation.info.sealed(for: id, link: conversation.link, nonce: Sodium.random(LiveLimits.nonceBytes)),
             as: .create(profile: profile.id), of: id, from: .identity(device), timestamp: self.serverNow,
             signer: conversation.keys.pair)
         try await self.ask(
-            LiveFrame.Create(
+            LiveCreate(
                 conversation.keys, link: conversation.link, profile: profile.id,
-                transcriptDays: conversation.transcriptDays, info: info, token: token.token))
+                transcriptDays: conversation.transcriptDays, info: info))
         self.whispering[id]?.isCreated = true
     }
 
@@ -229,9 +228,7 @@ extension WhisperClient {
                     failures = ClientLimits.attemptsMax
                 }
                 // Another device may have taken the next generation: the roster says so.
-                if case .refused(.forbidden, _) = error, let token {
-                    _ = try? await self.ask(LiveFrame.Roster(id, token: token.token))
-                }
+                if case .refused(.forbidden, _) = error { _ = try? await self.ask(LiveRosterQuery(id)) }
                 try? await Task.sleep(for: Self.again.delay(after: failures, using: &self.random))
             }
         }
@@ -246,8 +243,8 @@ extension WhisperClient {
 
     /// Listeners without keys of any use are left out. A generation begins without listeners by a grant to ourselves, which the
     /// server ignores. A generation that seals nothing any more is stepped over with a key that opens nothing.
-    private func frame(of batch: GrantQueue.Batch, in id: ConversationID) throws(LiveError) -> LiveFrame.Grant {
-        guard let whispering = self.whispering[id], let token, let device = self.id else { throw .offline }
+    private func frame(of batch: GrantQueue.Batch, in id: ConversationID) throws(LiveError) -> LiveGrant {
+        guard let whispering = self.whispering[id], self.token != nil, let device = self.id else { throw .offline }
         let now = self.serverNow
         let conversation = whispering.conversation.keys
         let key =
@@ -261,20 +258,19 @@ extension WhisperClient {
         if batch.listeners.isEmpty { readers = [(.identity(device), self.keys.publicKeys)] }
         let grants = readers.compactMap { reader in
             (try? conversation.grant(key, to: reader.id, keys: reader.keys, from: device, at: now))
-                .map { (to: reader.id, seal: $0) }
+                .map { LiveGrant.Grant(to: reader.id, $0) }
         }
-        return LiveFrame.Grant(
-            id, generation: batch.generation, from: device, timestamp: now, grants: grants, token: token.token)
+        return LiveGrant(
+            id, from: .identity(device), generation: batch.generation, timestamp: now, grants: grants)
     }
 
-    func refuse(_ caller: AdmissionDesk.Caller, _ reason: RefusalReason, in id: ConversationID) async {
+    func refuse(_ caller: AdmissionDesk.Caller, _ reason: LiveRefuse.Reason, in id: ConversationID) async {
         var failures = 0
-        while !Task.isCancelled, let keys = self.whispering[id]?.conversation.keys, let token, let device = self.id {
+        while !Task.isCancelled, let keys = self.whispering[id]?.conversation.keys, let device = self.id {
             do {
                 let refusal = try keys.refusal(
                     note: nil, to: caller.listener, keys: caller.keys, from: device, at: self.serverNow)
-                try await self.ask(
-                    LiveFrame.Refuse(id, to: caller.listener, reason: reason, refusal: refusal, token: token.token))
+                try await self.ask(LiveRefuse(id, to: caller.listener, reason: reason, refusal: refusal))
                 return
             } catch {
                 var pause = Duration.zero
@@ -308,7 +304,7 @@ extension WhisperClient {
 
     func findHolder(of id: ConversationID) async {
         // Without an answer the next refusal asks.
-        if let token { _ = try? await self.ask(LiveFrame.Roster(id, token: token.token)) }
+        _ = try? await self.ask(LiveRosterQuery(id))
         self.whispering[id]?.isDoubtful = false
     }
 
@@ -370,7 +366,7 @@ extension WhisperClient {
         for listener in admitted {
             guard let known = desk[listener.listener], known.verdict != .allowed else { continue }
             let caller = AdmissionDesk.Caller(listener: known.id, keys: known.keys, name: known.name, note: nil)
-            let reason: RefusalReason = known.verdict == .blocked ? .blocked : .removed
+            let reason: LiveRefuse.Reason = known.verdict == .blocked ? .blocked : .removed
             self.liveTasks?.yield(.refuse(id, caller, reason))
         }
         for listener in listeners where listener.status == .waiting {
@@ -474,7 +470,7 @@ extension WhisperClient {
 
     // MARK: Packets
 
-    func pumpPackets(of id: ConversationID, _ token: StoredSession) {
+    func pumpPackets(of id: ConversationID) {
         guard let before = self.whispering[id]?.machine.lastLine,
             let packets = self.whispering[id]?.machine.due(at: .now, serverTime: self.serverNow), !packets.isEmpty,
             let whispering = self.whispering[id]
@@ -489,8 +485,7 @@ extension WhisperClient {
         for packet in packets {
             let sealed = whispering.conversation.keys.seal(
                 packet, content: whispering.machine.content, nonce: Sodium.random(LiveLimits.nonceBytes))
-            self.write(
-                LiveFrame.Packet(packet.header, sealed, token: token.token), .packet(id, packet.header.position))
+            self.write(SendLivePacket(packet.header, sealed), .packet(id, packet.header.position))
         }
         if whispering.machine.wantsNextGeneration {
             self.whispering[id]?.grants.rotate()

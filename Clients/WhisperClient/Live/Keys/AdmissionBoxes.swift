@@ -36,10 +36,10 @@ package struct KnockNote: Codable, Sendable, Equatable {
     package func sealed(
         for conversation: ConversationID, keys: PublicKeys, from listener: PrincipalID, at time: Timestamp,
         signer: KeyPair
-    ) throws(KeyError) -> SignedSeal {
+    ) throws(KeyError) -> LiveSigned {
         // Our own plain values: encoding them cannot fail.
         let bytes = try! Array(JSONEncoder().encode(self))
-        return try SignedSeal(
+        return try LiveSigned(
             boxing: bytes, to: keys, as: .knock, of: conversation, from: listener, at: time, signer: signer)
     }
 }
@@ -79,33 +79,26 @@ struct RefusalNote: Codable {
 extension ConversationKeys {
     func grant(
         _ key: ContentKey, to listener: PrincipalID, keys: PublicKeys, from device: WhisperID, at time: Timestamp
-    ) throws(KeyError) -> SignedSeal {
+    ) throws(KeyError) -> LiveSigned {
         // Our own plain values: encoding them cannot fail.
         let bytes = try! Array(JSONEncoder().encode(GrantNote(key)))
-        return try SignedSeal(
+        return try LiveSigned(
             boxing: bytes, to: keys, as: .grant(to: listener), of: self.id, from: .identity(device), at: time,
             signer: self.pair)
     }
 
     func refusal(
         note: String?, to listener: PrincipalID, keys: PublicKeys, from device: WhisperID, at time: Timestamp
-    ) throws(KeyError) -> SignedSeal {
+    ) throws(KeyError) -> LiveSigned {
         // Our own plain values: encoding them cannot fail.
         let bytes = try! Array(JSONEncoder().encode(RefusalNote(note: note)))
-        return try SignedSeal(
+        return try LiveSigned(
             boxing: bytes, to: keys, as: .refuse(to: listener), of: self.id, from: .identity(device), at: time,
             signer: self.pair)
     }
 }
 
-extension SignedSeal {
-    /// As it came.
-    init(_ signed: LiveSigned) {
-        self.init(
-            from: signed.from, timestamp: signed.timestamp,
-            sealed: SealedBytes(nonce: signed.nonce, ciphertext: signed.ciphertext), signature: signed.signature.bytes)
-    }
-
+extension LiveSigned {
     /// - Throws: `.weakKey` if the reader's key is of low order.
     fileprivate init(
         boxing bytes: [UInt8], to reader: PublicKeys, as kind: LiveSignature, of conversation: ConversationID,
@@ -124,6 +117,7 @@ extension SignedSeal {
     ) -> [UInt8]? {
         guard self.isSigned(as: kind, of: conversation, by: keys) else { return nil }
         let data = LiveSeals.box(type: kind.type, id: "\(conversation)")
-        return try? reader.open(SealedBox(self.sealed), vouchingFor: data)
+        let sealed = SealedBytes(nonce: self.nonce, ciphertext: self.ciphertext)
+        return try? reader.open(SealedBox(sealed), vouchingFor: data)
     }
 }

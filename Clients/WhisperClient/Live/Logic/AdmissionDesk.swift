@@ -30,7 +30,7 @@ package struct AdmissionDesk {
     package enum Decision: Hashable, Sendable {
         case grant
         case ask(Caller)
-        case refuse(RefusalReason)
+        case refuse(LiveRefuse.Reason)
         case ignore(Suspicion)
     }
 
@@ -90,10 +90,9 @@ package struct AdmissionDesk {
             if before?.verdict == .allowed { return .grant }
             return self.ask(Caller(listener: id, keys: knock.keys, name: "\(id)", note: nil))
         }
-        let seal = SignedSeal(
-            LiveSigned(
-                from: id, timestamp: sealed.timestamp, nonce: sealed.nonce, ciphertext: sealed.ciphertext,
-                signature: sealed.signature))
+        let seal = LiveSigned(
+            from: id, timestamp: sealed.timestamp, nonce: sealed.nonce, ciphertext: sealed.ciphertext,
+            signature: sealed.signature)
         guard seal.isSigned(as: .knock, of: self.keys.id, by: knock.keys) else { return .ignore(.badSignature) }
         if before?.verdict == .allowed { return .grant }
         if let before, sealed.timestamp <= before.decidedAt { return .ignore(.old) }

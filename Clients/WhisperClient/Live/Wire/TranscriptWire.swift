@@ -102,7 +102,7 @@ package struct TranscriptShare: Sendable {
             var expiresInSeconds: Int64
         }
         let lineKeys = generations.map {
-            ("\($0)", LiveFrame.text(conversation.keys.contentKey(generation: $0).lineKey.bytes))
+            ("\($0)", Base64.text(conversation.keys.contentKey(generation: $0).lineKey.bytes))
         }
         let words = Words(
             lineKeys: Dictionary(uniqueKeysWithValues: lineKeys), conversation: conversation.title,
@@ -113,7 +113,7 @@ package struct TranscriptShare: Sendable {
             vouchingFor: LiveSeals.share(conversation.id, content: content))
         guard sealed.ciphertext.count <= LiveLimits.shareCiphertext.upperBound else { return nil }
         let body = Body(
-            shareVerifier: LiveFrame.text(keys.verifier), nonce: sealed.nonceText, ciphertext: sealed.ciphertextText,
+            shareVerifier: Base64.text(keys.verifier), nonce: sealed.nonceText, ciphertext: sealed.ciphertextText,
             expiresInSeconds: expiresIn.components.seconds)
         return try! Array(JSONEncoder().encode(body))
     }
