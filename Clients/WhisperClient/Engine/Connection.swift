@@ -243,10 +243,6 @@ extension WhisperClient {
         self.connection?.send(frame.text(requestID: tag.text, token: self.token.map { .session($0.token) }))
     }
 
-    func write(_ payload: some ClientPayload, _ tag: RequestTag) {
-        self.connection?.send(payload.encoded(requestID: tag.text))
-    }
-
     func storeFailed(_ error: ClientStoreError) {
         self.logger.error(
             "the store failed; the client stops", metadata: [LogFact.store: "\(error.kind)", "cause": "\(error)"])

@@ -23,13 +23,13 @@ enum RoomParameters {
         [Self.codeDigits.field, Self.seconds(range).field, Self.pin.field]
     }
 
-    static func code(_ parameters: Payload, _ range: ClosedRange<Int64>) throws -> RoomWish.Code {
+    static func code(_ parameters: Payload, _ range: ClosedRange<Int64>) throws -> RoomCodeWish {
         let digits = try parameters[Self.codeDigits] ?? RoomLimits.codeDigitsDefault
         guard RoomLimits.codeDigits.contains(digits) else {
             throw CoreError(.invalidField, "must be 0, 6, 8 or 10", field: "codeDigits")
         }
         let seconds = try parameters[Self.seconds(range)] ?? RoomLimits.codeTTLDefault
-        return RoomWish.Code(digits: Int(digits), seconds: Int(seconds), pin: try parameters[Self.pin])
+        return RoomCodeWish(digits: Int(digits), seconds: Int(seconds), pin: try parameters[Self.pin])
     }
 
     static let result = [Field("room", .object(Shapes.room))]

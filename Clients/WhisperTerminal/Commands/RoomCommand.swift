@@ -169,7 +169,7 @@ struct CodeOptions: ParsableArguments {
     @Option(help: "Seconds for which the code lets people in.") var expires = Int(RoomLimits.codeTTLDefault)
     @Option(help: "4 to 12 digits that are asked for besides the code.") var pin: String?
 
-    var wish: RoomWish.Code { RoomWish.Code(digits: self.digits, seconds: self.expires, pin: self.pin) }
+    var wish: RoomCodeWish { RoomCodeWish(digits: self.digits, seconds: self.expires, pin: self.pin) }
 
     /// - Parameter mayBeNone: 0 seconds are no code.
     func check(mayBeNone: Bool = false) throws {

@@ -106,11 +106,11 @@ extension CoreClient {
     }
 
     /// - Returns: the new code; `nil` if there is none now.
-    func renewCode(_ code: RoomWish.Code, of room: UUIDText) async throws -> String? {
+    func renewCode(_ code: RoomCodeWish, of room: UUIDText) async throws -> String? {
         try await self.answered("room_code") { json in
             json.add("roomId", room)
             json.add("codeDigits", Int64(code.digits))
-            json.add("codeTtlSeconds", Int64(code.seconds))
+            json.add("codeTtlSeconds", code.ttl.components.seconds)
             json.add("pin", code.pin)
         }.string("code")
     }

@@ -42,7 +42,7 @@ extension CoreClient {
                 json.add("roomId", wish.room)
                 json.add("participantsMax", Int64(wish.participantsMax))
                 json.add("codeDigits", Int64(wish.code.digits))
-                json.add("codeTtlSeconds", Int64(wish.code.seconds))
+                json.add("codeTtlSeconds", wish.code.ttl.components.seconds)
                 json.add("pin", wish.code.pin)
             }
         case .code(let code, let pin):

@@ -90,7 +90,7 @@ actor Meeting {
     /// By which the guest enters. A code is spent when somebody has entered by it.
     private func key() async throws -> RoomKey {
         guard self.usesCode else { return .link(self.wish.room, self.wish.secret!) }
-        let renewed = try await self.members[Self.host].client.renewCode(RoomWish.Code(), of: self.wish.room)
+        let renewed = try await self.members[Self.host].client.renewCode(RoomCodeWish(), of: self.wish.room)
         guard let code = renewed?.code.flatMap({ JoinCode($0) }) else { throw LiveError.noAnswer }
         return .code(code, pin: nil)
     }

@@ -220,10 +220,6 @@ class LiveDevice {
         self.write(frame, request: self.remember(Frame.type, then))
     }
 
-    func ask<P: ClientPayload>(_ payload: P, _ then: @escaping (Answer) -> Void) {
-        self.send(payload, request: self.remember(P.type, then))
-    }
-
     private func remember(_ type: String, _ then: @escaping (Answer) -> Void) -> String {
         self.questions += 1
         let request = "r\(self.questions)"
@@ -236,15 +232,6 @@ class LiveDevice {
     func write(_ frame: some ClientFrame, request: String) {
         let token = self.token.map { self.isGuest ? ClientToken.guest($0) : .session($0) }
         self.line?.send(frame.text(requestID: request, token: token))
-    }
-
-    func write<P: ClientPayload>(_ payload: P, request: String) { self.send(payload, request: request) }
-
-    private func send<P: ClientPayload>(_ payload: P, request: String) {
-        let text = String(decoding: payload.encoded(requestID: request), as: UTF8.self)
-        // The client core writes as an identity.
-        self.line?.send(
-            Array((self.isGuest ? text.replacing(#""sessionToken":"#, with: #""guestToken":"#) : text).utf8))
     }
 
     /// Does `body` after a pause, unless the connection is another one then.

@@ -100,17 +100,17 @@ final class RoomDevice: LiveDevice {
 
     /// Leaves, and comes in again without waiting for an answer.
     func returnAtOnce(to room: SharedRoom) {
-        guard self.visits[room.id] != nil, self.isOnline, let token else { return }
+        guard self.visits[room.id] != nil, self.isOnline else { return }
         self.world.trace("\(self.name) leaves room \(room.id), and returns at once")
         if let actions = self.visits[room.id]?.machine.leave() { self.perform(actions, in: room.id) }
-        self.ask(RoomFrame.Leave(room.id, token: token)) { _ in }
+        self.ask(RoomLeave(room.id)) { _ in }
         self.enter(room, by: .link)
     }
 
     func close(_ room: SharedRoom) {
-        guard self.isHost(of: room.id), self.isOnline, let token else { return }
+        guard self.isHost(of: room.id), self.isOnline else { return }
         self.world.trace("\(self.name) closes room \(room.id)")
-        self.ask(RoomFrame.Close(room.id, token: token)) { [unowned self] answer in
+        self.ask(RoomClose(room.id)) { [unowned self] answer in
             guard case .frame = answer else { return }
             room.isOver = true
             if let actions = self.visits[room.id]?.machine.leave() { self.perform(actions, in: room.id) }
@@ -118,10 +118,10 @@ final class RoomDevice: LiveDevice {
     }
 
     func remove(_ other: RoomDevice, from room: SharedRoom) {
-        guard self.isHost(of: room.id), self.isOnline, let token else { return }
+        guard self.isHost(of: room.id), self.isOnline else { return }
         self.world.trace("\(self.name) removes \(other.name) from room \(room.id)")
         let asked = self.machine.now
-        self.ask(RoomFrame.Remove(other.id, from: room.id, token: token)) { [unowned self] answer in
+        self.ask(RoomRemove(other.id, from: room.id)) { [unowned self] answer in
             guard case .frame(let frame) = answer, let event = frame as? RoomEvent else { return }
             self.record.removed(other, from: room, event.room, askedAt: asked)
             self.take(event)
@@ -129,19 +129,18 @@ final class RoomDevice: LiveDevice {
     }
 
     func renewCode(_ room: SharedRoom) {
-        guard self.isHost(of: room.id), self.isOnline, let token else { return }
+        guard self.isHost(of: room.id), self.isOnline else { return }
         let asked = self.machine.now
-        self.ask(RoomFrame.Code(RoomWish.Code(), of: room.id, token: token)) { [unowned self] answer in
+        self.ask(RenewRoomCode(RoomCodeWish(), of: room.id)) { [unowned self] answer in
             guard case .frame(let frame) = answer, let renewed = frame as? RoomCodeFrame else { return }
             self.learn(renewed.code, of: room, askedAt: asked)
         }
     }
 
-    /// - Parameter changes: members of `room_update`.
-    func update(_ room: UUIDText, _ changes: RoomChange) {
-        guard self.isHost(of: room), self.isOnline, let token else { return }
-        self.world.trace("\(self.name) updates room \(room)")
-        self.ask(RoomChange.Frame(changes, of: room, token: token)) { [unowned self] answer in
+    func update(_ change: RoomUpdate) {
+        guard self.isHost(of: change.room), self.isOnline else { return }
+        self.world.trace("\(self.name) updates room \(change.room)")
+        self.ask(change) { [unowned self] answer in
             guard case .frame(let frame) = answer, let event = frame as? RoomEvent else { return }
             self.take(event)
         }
@@ -149,9 +148,9 @@ final class RoomDevice: LiveDevice {
 
     /// Tries what only participants may do.
     func intrude(into room: SharedRoom, at other: RoomDevice) {
-        guard !self.isInvolved(in: room.id), self.isOnline, let token else { return }
+        guard !self.isInvolved(in: room.id), self.isOnline else { return }
         self.world.trace("\(self.name) intrudes into room \(room.id)")
-        self.ask(RoomFrame.Join(.seat(room.id), keys: self.pair.publicKeys, token: token)) { [unowned self] answer in
+        self.ask(RoomJoin(.seat(room.id), keys: self.pair.publicKeys)) { [unowned self] answer in
             guard case .frame = answer, !self.record.mayHaveSeat(self, in: room.id) else { return }
             self.world.record.fault("\(self.name) enters room \(room.id) by its id alone")
         }
@@ -161,7 +160,7 @@ final class RoomDevice: LiveDevice {
                 SignalContent(.restart), in: room.id, from: self.id, to: other.id, at: .now, signer: self.pair)
         else { return }
         self.record.forges(signal)
-        self.write(RoomFrame.Signal(.restart, signal, to: other.id, in: room.id, token: token), request: "forged")
+        self.write(SendRoomSignal(.restart, signal, to: other.id, in: room.id), request: "forged")
     }
 
     /// The app dies. Its seats are remembered, and nothing else.
@@ -176,8 +175,8 @@ final class RoomDevice: LiveDevice {
 
     /// The app asks in which rooms it has a seat, as one that was woken.
     func lookAround() {
-        guard self.isOnline, let token else { return }
-        self.ask(RoomFrame.List(token: token)) { [unowned self] answer in
+        guard self.isOnline else { return }
+        self.ask(RoomList()) { [unowned self] answer in
             guard case .frame(let frame) = answer, let rooms = frame as? Rooms else { return }
             for state in rooms.rooms {
                 self.record.sees(state, self)
@@ -203,7 +202,7 @@ final class RoomDevice: LiveDevice {
     }
 
     private func ask(toEnter id: UUIDText) {
-        guard self.isOnline, let token, let entry = self.entries[id] else { return }
+        guard self.isOnline, let entry = self.entries[id] else { return }
         let asked = self.machine.now
         let answered: (Answer) -> Void = { [unowned self] answer in self.answered(id, answer, askedAt: asked) }
         let keys = self.pair.publicKeys
@@ -211,11 +210,11 @@ final class RoomDevice: LiveDevice {
         switch entry.way {
         case .create:
             let wish = RoomWish(room: id, participantsMax: entry.room.participantsMax, secret: entry.room.secret)
-            self.ask(RoomFrame.Create(wish, keys: keys, token: token), answered)
+            self.ask(RoomCreate(wish, keys: keys), answered)
         case .code(let code):
-            self.ask(RoomFrame.Join(.code(code, pin: nil), keys: keys, token: token), answered)
-        case .link: self.ask(RoomFrame.Join(.link(id, entry.room.secret), keys: keys, token: token), answered)
-        case .seat: self.ask(RoomFrame.Join(.seat(id), keys: keys, token: token), answered)
+            self.ask(RoomJoin(.code(code, pin: nil), keys: keys), answered)
+        case .link: self.ask(RoomJoin(.link(id, entry.room.secret), keys: keys), answered)
+        case .seat: self.ask(RoomJoin(.seat(id), keys: keys), answered)
         }
     }
 
@@ -244,8 +243,8 @@ final class RoomDevice: LiveDevice {
     }
 
     private func askToLeave(_ id: UUIDText) {
-        guard self.isOnline, self.leaving.contains(id), let token else { return }
-        self.ask(RoomFrame.Leave(id, token: token)) { [unowned self] answer in
+        guard self.isOnline, self.leaving.contains(id) else { return }
+        self.ask(RoomLeave(id)) { [unowned self] answer in
             switch answer {
             case .lost: break
             case .frame:
@@ -258,8 +257,8 @@ final class RoomDevice: LiveDevice {
     }
 
     private func rejoin(_ id: UUIDText) {
-        guard self.visits[id] != nil, self.isOnline, let token else { return }
-        self.ask(RoomFrame.Join(.seat(id), keys: self.pair.publicKeys, token: token)) { [unowned self] answer in
+        guard self.visits[id] != nil, self.isOnline else { return }
+        self.ask(RoomJoin(.seat(id), keys: self.pair.publicKeys)) { [unowned self] answer in
             switch answer {
             case .lost: break
             case .frame(let frame):
@@ -413,34 +412,11 @@ final class RoomDevice: LiveDevice {
     }
 
     private func signal(_ kind: RoomSignalKind, _ content: SignalContent, to peer: PrincipalID, in id: UUIDText) {
-        guard self.isOnline, let token, let keys = self.visits[id]?.keys(of: peer),
+        guard self.isOnline, let keys = self.visits[id]?.keys(of: peer),
             let time = self.visits[id]?.nextSignalTime(.now),
             let signal = try? keys.seal(content, in: id, from: self.id, to: peer, at: time, signer: self.pair)
         else { return }
         self.record.sends(signal, kind, to: peer, in: id, self)
-        self.write(RoomFrame.Signal(kind, signal, to: peer, in: id, token: token), request: "\(id)")
-    }
-}
-
-/// What a host changes about its room.
-struct RoomChange {
-    var host: PrincipalID?
-    var isLocked: Bool?
-
-    struct Frame: ClientPayload {
-        static let type = "room_update"
-        var protocolVersion = Version.protocolVersion
-        var cryptoVersion = Version.cryptoVersion
-        var sessionToken: String
-        var roomId: String
-        var host: String?
-        var isLocked: Bool?
-
-        init(_ change: RoomChange, of room: UUIDText, token: String) {
-            self.sessionToken = token
-            self.roomId = "\(room)"
-            self.host = change.host.map { "\($0)" }
-            self.isLocked = change.isLocked
-        }
+        self.write(SendRoomSignal(kind, signal, to: peer, in: id), request: "\(id)")
     }
 }

@@ -119,9 +119,9 @@ final class RoomScene {
     private func update(_ room: SharedRoom, by device: RoomDevice) {
         guard let shown = device.visit(room.id)?.shown else { return }
         if self.machine.random.isOne(in: 2) {
-            device.update(room.id, RoomChange(isLocked: !shown.isLocked))
+            device.update(RoomUpdate(room.id, isLocked: !shown.isLocked))
         } else if let other = self.one(shown.participants) {
-            device.update(room.id, RoomChange(host: other.participant))
+            device.update(RoomUpdate(room.id, host: other.participant))
         }
     }
 
@@ -171,7 +171,7 @@ final class RoomScene {
             guard let host = self.devices.first(where: { $0.isHost(of: room.id) }),
                 let shown = host.visit(room.id)?.shown
             else { continue }
-            host.update(room.id, RoomChange(isLocked: !shown.isLocked))
+            host.update(RoomUpdate(room.id, isLocked: !shown.isLocked))
         }
     }
 

@@ -10,24 +10,12 @@ extension WhisperClient {
     func ask(
         _ frame: some ClientFrame, entering entry: RoomEntry? = nil
     ) async throws(LiveError) -> (any ServerFrame)? {
-        guard self.token != nil else { throw .offline }
-        return try await self.ask(entering: entry) { self.write(frame, .question($0)) }
-    }
-
-    @discardableResult
-    func ask(
-        _ payload: some ClientPayload, entering entry: RoomEntry? = nil
-    ) async throws(LiveError) -> (any ServerFrame)? {
-        try await self.ask(entering: entry) { self.write(payload, .question($0)) }
-    }
-
-    private func ask(
-        entering entry: RoomEntry?, _ write: (UInt64) -> Void
-    ) async throws(LiveError) -> (any ServerFrame)? {
-        guard self.session.isBound, self.connection != nil, !Task.isCancelled else { throw .offline }
+        guard self.session.isBound, self.token != nil, self.connection != nil, !Task.isCancelled else {
+            throw .offline
+        }
         self.questionCount += 1
         let number = self.questionCount
-        write(number)
+        self.write(frame, .question(number))
         let overdue = Task {
             try? await Task.sleep(for: ClientLimits.answerTimeout)
             if !Task.isCancelled { self.answered(number, .failure(.noAnswer)) }

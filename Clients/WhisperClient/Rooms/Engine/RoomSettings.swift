@@ -8,20 +8,18 @@ extension WhisperClient {
     package func updateRoom(
         _ id: UUIDText, host: PrincipalID? = nil, participantsMax: Int? = nil, isLocked: Bool? = nil
     ) async throws(LiveError) -> RoomState? {
-        guard let token else { throw .offline }
-        let frame = RoomFrame.Update(
-            id, host: host, participantsMax: participantsMax, isLocked: isLocked, token: token.token)
+        let frame = RoomUpdate(id, host: host, participantsMax: participantsMax, isLocked: isLocked)
         return (try await self.ask(frame) as? RoomEvent)?.room
     }
 
     /// Gives up all our seats, and ends the rooms that we host.
     package func purgeRooms() async throws(LiveError) -> RoomPurged? {
-        guard let token else { throw .offline }
+        guard self.token != nil else { throw .offline }
         // Whoever talks with us is told first.
         for id in self.visits.keys {
             if let actions = self.visits[id]?.machine.leave() { self.perform(actions, in: id) }
         }
-        return try await self.ask(RoomFrame.Purge(token: token.token)) as? RoomPurged
+        return try await self.ask(RoomPurge()) as? RoomPurged
     }
 
     /// For the link of a room that is to be opened. One that was opened before keeps its own.
@@ -35,10 +33,7 @@ extension WhisperClient {
 
     /// Other credentials for the relays. Those of `room_joined` end some day.
     package func renewTurn(of id: UUIDText) async throws(LiveError) -> TurnCredentialsFrame {
-        guard let token else { throw .offline }
-        guard let turn = try await self.ask(RoomFrame.Turn(id, token: token.token)) as? TurnCredentialsFrame else {
-            throw .noAnswer
-        }
+        guard let turn = try await self.ask(RoomTurn(id)) as? TurnCredentialsFrame else { throw .noAnswer }
         self.visits[id]?.turn = turn
         return turn
     }

@@ -6,9 +6,8 @@ extension WhisperClient {
     @discardableResult
     package func createRoom(_ wish: RoomWish) async throws(LiveError) -> UUIDText {
         if let secret = wish.secret { try self.keptRoom { try $0.set(secret, of: wish.room) } }
-        return try await self.enter(RoomEntry(secret: wish.secret, isReturning: false)) { keys, token in
-            RoomFrame.Create(wish, keys: keys, token: token)
-        }
+        let frame = RoomCreate(wish, keys: self.keys.publicKeys)
+        return try await self.enter(RoomEntry(secret: wish.secret, isReturning: false), frame)
     }
 
     /// Comes in, and stays until left. Connections that break are mended.
@@ -16,6 +15,7 @@ extension WhisperClient {
     @discardableResult
     package func joinRoom(by key: RoomKey) async throws(LiveError) -> UUIDText {
         var entry = RoomEntry(secret: nil, isReturning: false)
+        let frame = RoomJoin(key, keys: self.keys.publicKeys)
         switch key {
         case .code: break
         case .link(let room, let secret):
@@ -23,7 +23,7 @@ extension WhisperClient {
             try self.keptRoom { try $0.set(secret, of: room) }
             entry.secret = secret
             do {
-                return try await self.enter(entry) { keys, token in RoomFrame.Join(key, keys: keys, token: token) }
+                return try await self.enter(entry, frame)
             } catch {
                 // We did not come in by it. By code we may.
                 if known == nil, case .notFound = error { try self.keptRoom { try $0.forget(room) } }
@@ -33,7 +33,7 @@ extension WhisperClient {
             entry.secret = try self.keptRoom { try $0.secret(of: room) }
             entry.isReturning = true
         }
-        return try await self.enter(entry) { keys, token in RoomFrame.Join(key, keys: keys, token: token) }
+        return try await self.enter(entry, frame)
     }
 
     /// What the user is shown of a room that was entered.
@@ -47,31 +47,27 @@ extension WhisperClient {
 
     /// All rooms in which we have a seat, entered or not.
     package func rooms() async throws(LiveError) -> [RoomState] {
-        guard let token else { throw .offline }
-        return (try await self.ask(RoomFrame.List(token: token.token)) as? Rooms)?.rooms ?? []
+        (try await self.ask(RoomList()) as? Rooms)?.rooms ?? []
     }
 
     /// Gives the seat up. Whoever talks with us is told first.
     package func leaveRoom(_ id: UUIDText) async throws(LiveError) {
         if let actions = self.visits[id]?.machine.leave() { self.perform(actions, in: id) }
-        guard let token else { throw .offline }
-        try await self.ask(RoomFrame.Leave(id, token: token.token))
+        try await self.ask(RoomLeave(id))
         try self.keptRoom { try $0.forget(id) }
     }
 
     /// Ends a room that we host, for everybody.
     package func closeRoom(_ id: UUIDText) async throws(LiveError) {
-        guard let token else { throw .offline }
-        try await self.ask(RoomFrame.Close(id, token: token.token))
+        try await self.ask(RoomClose(id))
         if let actions = self.visits[id]?.machine.leave() { self.perform(actions, in: id) }
         try self.keptRoom { try $0.forget(id) }
     }
 
     /// Another code for a room that we host; with 0 seconds none.
     @discardableResult
-    package func renewCode(_ wish: RoomWish.Code, of id: UUIDText) async throws(LiveError) -> RoomCodeFrame? {
-        guard let token else { throw .offline }
-        let frame = try await self.ask(RoomFrame.Code(wish, of: id, token: token.token)) as? RoomCodeFrame
+    package func renewCode(_ wish: RoomCodeWish, of id: UUIDText) async throws(LiveError) -> RoomCodeFrame? {
+        let frame = try await self.ask(RenewRoomCode(wish, of: id)) as? RoomCodeFrame
         if let frame {
             self.visits[id]?.show(code: frame.code, until: frame.codeExpiresAt)
         }
@@ -81,14 +77,12 @@ extension WhisperClient {
     /// Wakes those who are away.
     /// - Returns: how many are woken.
     package func pokeRoom(_ id: UUIDText) async throws(LiveError) -> Int {
-        guard let token else { throw .offline }
-        return (try await self.ask(RoomFrame.Poke(id, token: token.token)) as? RoomPoked)?.woken ?? 0
+        (try await self.ask(RoomPoke(id)) as? RoomPoked)?.woken ?? 0
     }
 
     /// Sends somebody out of a room that we host.
     package func remove(_ participant: PrincipalID, from id: UUIDText) async throws(LiveError) {
-        guard let token else { throw .offline }
-        try await self.ask(RoomFrame.Remove(participant, from: id, token: token.token))
+        try await self.ask(RoomRemove(participant, from: id))
     }
 
     /// The WebRTC stack says something of connection `number` to a participant.
@@ -103,15 +97,11 @@ extension WhisperClient {
     private static let again = Backoff(first: .milliseconds(500), longest: .seconds(15))
 
     /// Asks until the server has answered, `ClientLimits.attemptsMax` times at most.
-    private func enter(
-        _ entry: RoomEntry, _ frame: (PublicKeys, String) -> some ClientPayload
-    ) async throws(LiveError) -> UUIDText {
+    private func enter(_ entry: RoomEntry, _ frame: some ClientFrame) async throws(LiveError) -> UUIDText {
         var failures = 0
         while true {
             do throws(LiveError) {
-                guard let token else { throw .offline }
-                let answer = try await self.ask(frame(self.keys.publicKeys, token.token), entering: entry)
-                guard let joined = answer as? RoomJoined else { throw .noAnswer }
+                guard let joined = try await self.ask(frame, entering: entry) as? RoomJoined else { throw .noAnswer }
                 return joined.room.room
             } catch {
                 var wanted = Duration.zero
@@ -133,9 +123,9 @@ extension WhisperClient {
 
     /// On each new connection, and when in doubt.
     func rejoin(_ id: UUIDText) async {
-        guard self.visits[id] != nil, let token else { return }
+        guard self.visits[id] != nil, self.token != nil else { return }
         do throws(LiveError) {
-            try await self.ask(RoomFrame.Join(.seat(id), keys: self.keys.publicKeys, token: token.token))
+            try await self.ask(RoomJoin(.seat(id), keys: self.keys.publicKeys))
         } catch {
             var refusal: (code: ErrorCode?, after: Duration?) = (nil, nil)
             switch error {
@@ -243,11 +233,11 @@ extension WhisperClient {
     }
 
     private func signal(_ kind: RoomSignalKind, _ content: SignalContent, to peer: PrincipalID, in id: UUIDText) {
-        guard let token, let keys = self.visits[id]?.keys(of: peer), let own = self.visits[id]?.machine.own,
+        guard self.token != nil, let keys = self.visits[id]?.keys(of: peer), let own = self.visits[id]?.machine.own,
             let time = self.visits[id]?.nextSignalTime(self.serverNow),
             let signal = try? keys.seal(content, in: id, from: own, to: peer, at: time, signer: self.keys.pair)
         else { return }
-        self.write(RoomFrame.Signal(kind, signal, to: peer, in: id, token: token.token), .room(id))
+        self.write(SendRoomSignal(kind, signal, to: peer, in: id), .room(id))
     }
 
     // MARK: The connection
