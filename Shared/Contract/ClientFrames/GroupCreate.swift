@@ -38,6 +38,11 @@ package struct GroupCreate: ClientFrame {
         (self.title, self.memberIDs, self.signed) = (signed.title ?? "", signed.added, signed)
     }
 
+    /// Without a signature.
+    package init(title: String, memberIDs: [WhisperID]) {
+        (self.title, self.memberIDs, self.signed) = (title, memberIDs, nil)
+    }
+
     package init(_ payload: Payload) throws(Payload.Corrupted) {
         self.title = try payload[Self.title]
         self.memberIDs = try payload[Self.memberIDs]

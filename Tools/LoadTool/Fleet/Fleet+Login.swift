@@ -35,7 +35,7 @@ extension Fleet {
         try await self.connect(number)
         let client = self.clients[number]
         // The next frame it gets, whichever that is: it is bound.
-        _ = try await self.ask(client, Drain.question(client))
+        _ = try await self.ask(client, Drain.question())
     }
 
     /// Does something with every client, with a few at a time.
@@ -54,21 +54,19 @@ extension Fleet {
     private func login(_ number: Int) async throws {
         try await self.connect(number)
         let client = self.clients[number]
-        let device = UUIDText.random().description
+        let device = UUIDText.random()
         let challenge = try await self.ask(
-            client,
-            #"{"type":"register_begin","payload":{"protocolVersion":1,"cryptoVersion":1,"deviceId":"\#(device)","platform":"android"}}"#
-        )
-        guard let id = Self.text(#""challengeId":""#, in: challenge),
+            client, RegisterBegin(whisperID: nil, deviceID: device, platform: .android))
+        guard let id = Self.text(#""challengeId":""#, in: challenge).flatMap({ UUIDText($0) }),
             let bytes = Self.text(#""challenge":""#, in: challenge).flatMap({ Base64.decode($0) }),
             bytes.count == Limits.challengeBytes, bytes.starts(with: "whisper-register".utf8)
         else { throw LoadError.refused(String(decoding: challenge, as: UTF8.self)) }
         let keys = client.keys
         let acknowledgement = try await self.ask(
             client,
-            #"{"type":"register_proof","payload":{"protocolVersion":1,"cryptoVersion":1,"challengeId":"\#(id)","#
-                + #""deviceId":"\#(device)","platform":"android","encPublicKey":"\#(base64(keys.boxPublicKey))","#
-                + #""signPublicKey":"\#(base64(keys.publicKey))","signature":"\#(base64(keys.sign(bytes)))"}}"#)
+            RegisterProof(
+                challengeID: id, deviceID: device, platform: .android, whisperID: nil, encPublicKey: keys.box,
+                signPublicKey: keys.sign, signature: Bytes64(keys.sign(bytes))!))
         guard let whisperID = Self.text(#""whisperId":""#, in: acknowledgement),
             let token = Self.text(#""sessionToken":""#, in: acknowledgement)
         else { throw LoadError.refused(String(decoding: acknowledgement, as: UTF8.self)) }

@@ -1,3 +1,4 @@
+import Contract
 import NIOCore
 import NIOPosix
 import TestKit
@@ -143,12 +144,10 @@ actor Fleet {
         }
     }
 
-    func ask(_ client: Client, _ text: String) async throws -> [UInt8] {
-        let mask = self.nextMask()
+    func ask(_ client: Client, _ frame: any ClientFrame) async throws -> [UInt8] {
+        let (text, mask) = (client.text(frame), self.nextMask())
         return try await self.ask(client) { buffer in
-            ClientFraming.write(.text, count: text.utf8.count, mask: mask, to: &buffer) {
-                $0.copyBytes(from: text.utf8)
-            }
+            ClientFraming.write(.text, count: text.count, mask: mask, to: &buffer) { $0.copyBytes(from: text) }
         }
     }
 
@@ -165,8 +164,9 @@ actor Fleet {
         self.append(to: client) { ClientFraming.write(opcode, count: count, mask: mask, to: &$0, fill: fill) }
     }
 
-    func write(to client: Client, _ text: String) {
-        self.write(to: client, count: text.utf8.count) { $0.copyBytes(from: text.utf8) }
+    func write(to client: Client, _ frame: any ClientFrame) {
+        let text = client.text(frame)
+        self.write(to: client, count: text.count) { $0.copyBytes(from: text) }
     }
 
     @inline(__always)

@@ -57,10 +57,10 @@ final class LiveConversation {
 
     /// Packets are made beforehand: their seals hold chance, and only the number changes.
     func prepare(payload: Int) {
-        self.packets = ["snapshot", "diff"].map { kind in
-            Array(self.packet(kind, ciphertext: base64(SigningKeys.random(payload + LiveLimits.tagBytes))).utf8)
+        self.packets = [.snapshot, .diff].map { kind in
+            self.whisperer.text(self.packet(kind, Self.firstSeq, payload: payload))
         }
-        self.seqAt = self.head.utf8.count
+        self.seqAt = self.packets[0].withUnsafeBytes { $0.end(of: #""seq":"#) }!
     }
 
     /// The stream goes on after a loss. Its first packet is a snapshot (contract §14.8).
@@ -72,14 +72,14 @@ final class LiveConversation {
 
     private var wantsSnapshot = false
 
-    private var head: String {
-        #"{"type":"live_packet","payload":{"protocolVersion":1,"cryptoVersion":1,"sessionToken":"\#(self.whisperer.token)","#
-            + #""conversationId":"\#(self.frames.id)","epoch":\#(self.epoch),"seq":"#
-    }
-
-    private func packet(_ kind: String, ciphertext: String) -> String {
-        self.head + String(Self.firstSeq) + #","kind":"\#(kind)","line":0,"generation":1,"nonce":""#
-            + base64(SigningKeys.random(LiveLimits.nonceBytes)) + #"","ciphertext":"\#(ciphertext)"}}"#
+    private func packet(_ kind: LivePacketKind, _ seq: Int, line: Int = 0, payload: Int) -> SendLivePacket {
+        let header = LivePacketHeader(
+            conversation: self.frames.id, position: LivePosition(epoch: self.epoch, seq: Int64(seq)), kind: kind,
+            line: line, generation: 1, to: nil)
+        return SendLivePacket(
+            LivePacket(
+                header: header, nonce: SigningKeys.random(LiveLimits.nonceBytes),
+                ciphertext: SigningKeys.random(payload + LiveLimits.tagBytes)))
     }
 
     func type(dueAt time: UInt64, on fleet: isolated Fleet) {
@@ -100,10 +100,8 @@ final class LiveConversation {
     }
 
     /// A completed line. Its number is that of its packet, too.
-    func line(_ number: Int) -> String {
-        self.head + String(number) + #","kind":"line","line":\#(number),"generation":1,"nonce":""#
-            + base64(SigningKeys.random(LiveLimits.nonceBytes)) + #"","ciphertext":""#
-            + base64(SigningKeys.random(LiveTraffic.payload + LiveLimits.tagBytes)) + #""}}"#
+    func line(_ number: Int) -> SendLivePacket {
+        self.packet(.line, number, line: number, payload: LiveTraffic.payload)
     }
 
     // MARK: Hearing

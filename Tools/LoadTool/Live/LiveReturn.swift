@@ -62,9 +62,11 @@ final class LiveReturn: @unchecked Sendable {
     fileprivate func arrived(_ client: Client, on fleet: isolated Fleet) {
         guard let (conversation, place) = self.conversations[client.number] else { return }
         let frames = conversation.frames
-        fleet.write(
-            to: client,
-            place.map { frames.join(by: client, after: conversation.position(of: $0)) } ?? frames.start(by: client))
+        if let place {
+            fleet.write(to: client, frames.join(after: conversation.position(of: place)))
+        } else {
+            fleet.write(to: client, frames.start())
+        }
     }
 
     /// A whisperer's stream goes on under a new epoch.

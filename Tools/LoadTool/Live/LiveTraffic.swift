@@ -67,7 +67,7 @@ final class LiveTraffic: FrameListener {
         _ frame: FrameBytes, by whisperer: Client, of conversation: LiveConversation, on fleet: isolated Fleet
     ) {
         switch frame.live {
-        case .conversation: fleet.write(to: whisperer, conversation.frames.start(by: whisperer))
+        case .conversation: fleet.write(to: whisperer, conversation.frames.start())
         case .started:
             if let comingBack { return comingBack.resumed(conversation, by: frame, on: fleet) }
             self.started += 1
@@ -95,7 +95,7 @@ final class LiveTraffic: FrameListener {
         case .guestAck:
             guest.token = frame.text(#""guestToken":""#) ?? ""
             fleet.write(to: guest, conversation.frames.knock(by: guest))
-        case .admitted: fleet.write(to: guest, conversation.frames.join(by: guest))
+        case .admitted: fleet.write(to: guest, conversation.frames.join())
         case .joined:
             self.tally.joined += 1
             guard self.comingBack == nil else { return }

@@ -29,18 +29,21 @@ final class RoomPair {
     var isOpen: Bool { self.isGuestIn && self.hasHostHeard }
     var outstanding: Int { self.underWayToHost.count + self.underWayToGuest.count }
 
-    var create: String {
-        self.frame(
-            "room_create", self.host,
-            #"\#(Self.keys(of: self.host)),"codeDigits":0,"linkVerifier":"\#(base64(SigningKeys.sha256(self.proof)))""#)
+    var create: RoomCreate {
+        RoomCreate(
+            self.id, signPublicKey: self.host.keys.sign, encPublicKey: self.host.keys.box,
+            participantsMax: Int(RoomLimits.participantsDefault), code: RoomCodeWish(digits: 0),
+            linkVerifier: Bytes32(SigningKeys.sha256(self.proof)))
     }
 
-    var join: String {
-        self.frame("room_join", self.guest, #"\#(Self.keys(of: self.guest)),"linkProof":"\#(base64(self.proof))""#)
+    var join: RoomJoin {
+        RoomJoin(
+            .room(self.id, linkProof: Bytes32(self.proof)), signPublicKey: self.guest.keys.sign,
+            encPublicKey: self.guest.keys.box)
     }
 
     /// An offer, an answer, and candidates from both in turn.
-    func nextSignal(dueAt time: UInt64) -> (frame: String, from: Client) {
+    func nextSignal(dueAt time: UInt64) -> (frame: SendRoomSignal, from: Client) {
         let (from, to) = self.sent.isMultiple(of: 2) ? (self.host, self.guest) : (self.guest, self.host)
         let kind: RoomSignalKind = self.sent == 0 ? .offer : self.sent == 1 ? .answer : .candidate
         let bytes = kind == .candidate ? Self.candidateBytes : Self.descriptionBytes
@@ -49,30 +52,12 @@ final class RoomPair {
         return (self.signal(kind, from: from, to: to, bytes: bytes), from)
     }
 
-    private func signal(_ kind: RoomSignalKind, from: Client, to: Client, bytes: Int) -> String {
-        guard let sender = PrincipalID(from.whisperID), let peer = PrincipalID(to.whisperID) else {
-            preconditionFailure("both are registered")
-        }
+    private func signal(_ kind: RoomSignalKind, from: Client, to: Client, bytes: Int) -> SendRoomSignal {
         var signal = LiveSigned(
-            from: sender, timestamp: .now, nonce: SigningKeys.random(LiveLimits.nonceBytes),
-            ciphertext: SigningKeys.random(bytes + LiveLimits.boxOverheadBytes), signature: Self.unsigned)
-        let message = RoomSignature.message(signal, to: peer, in: self.id)
+            from: from.id, timestamp: .now, nonce: SigningKeys.random(LiveLimits.nonceBytes),
+            ciphertext: SigningKeys.random(bytes + LiveLimits.boxOverheadBytes), signature: Bytes64())
+        let message = RoomSignature.message(signal, to: to.id, in: self.id)
         signal.signature = Bytes64(from.keys.sign(SigningKeys.sha256(message.bytes)))!
-        return self.frame(
-            RoomSignature.type, from,
-            #""kind":"\#(kind.rawValue)","to":"\#(peer)","from":"\#(sender)","timestamp":\#(signal.timestamp.milliseconds),"#
-                + #""nonce":"\#(base64(signal.nonce))","ciphertext":"\#(base64(signal.ciphertext))","#
-                + #""sig":"\#(base64(signal.signature.bytes))""#)
-    }
-
-    private static let unsigned = Bytes64(Array(repeating: 0, count: Limits.signatureBytes))!
-
-    private func frame(_ type: String, _ client: Client, _ rest: String) -> String {
-        #"{"type":"\#(type)","payload":{"protocolVersion":1,"cryptoVersion":1,"sessionToken":"\#(client.token)","#
-            + #""roomId":"\#(self.id)",\#(rest)}}"#
-    }
-
-    private static func keys(of client: Client) -> String {
-        #""signPublicKey":"\#(base64(client.keys.publicKey))","encPublicKey":"\#(base64(client.keys.boxPublicKey))""#
+        return SendRoomSignal(kind, signal, to: to.id, in: self.id)
     }
 }

@@ -86,11 +86,8 @@ private let groupSizes = [10, 50, 100, Limits.groupMembersMax]
 extension Fleet {
     /// - Returns: the id of a new group.
     func makeGroup(of owner: Client, with others: ArraySlice<Client>) async throws -> String {
-        let ids = others.map { "\"\($0.whisperID)\"" }.joined(separator: ",")
-        let answer = try await self.ask(
-            owner,
-            #"{"type":"group_create","payload":{"protocolVersion":1,"cryptoVersion":1,"sessionToken":"\#(owner.token)","#
-                + #""title":"Everybody","memberIds":[\#(ids)]}}"#)
+        let members = others.compactMap { WhisperID($0.whisperID) }
+        let answer = try await self.ask(owner, GroupCreate(title: "Everybody", memberIDs: members))
         guard let group = answer.withUnsafeBytes({ FrameBytes(bytes: $0).text(#""groupId":""#) }) else {
             throw LoadError.refused(String(decoding: answer, as: UTF8.self))
         }

@@ -1,3 +1,4 @@
+import Contract
 import LocalStack
 
 /// W3: mail for people who are away, stored; then they come back, all at once, and fetch it page by page.
@@ -73,16 +74,11 @@ final class Drain {
 
     private static let limit = 100
 
-    static func question(_ client: Client, cursor: String? = nil) -> String {
-        let place = cursor.map { #","cursor":"\#($0)""# } ?? ""
-        return
-            #"{"type":"fetch_pending","payload":{"protocolVersion":1,"cryptoVersion":1,"sessionToken":"\#(client.token)","#
-            + #""limit":\#(Self.limit)\#(place)}}"#
-    }
+    static func question(cursor: String? = nil) -> FetchPending { FetchPending(cursor: cursor, limit: Self.limit) }
 
     func fetch(_ client: Client, cursor: String?, on fleet: isolated Fleet) {
         self.underWay += 1
-        fleet.write(to: client, Self.question(client, cursor: cursor))
+        fleet.write(to: client, Self.question(cursor: cursor))
     }
 
     /// The receipts of the page have been written already.
