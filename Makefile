@@ -21,9 +21,9 @@ SETTINGS := PORT OPS_PORT TURN_PORT ADMIN_TOKEN VIEWER_TOKEN RATE_LIMIT_SCALE AD
 TESTS_AT_ONCE ?= 6
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = $(TESTS_AT_ONCE)
 
-# Runs the second command while the first, which installs, runs too. Fails if either does.
-define while-installing
-{ $(1); } & installing=$$!; { $(2); } || { wait $$installing || true; exit 1; }; wait $$installing
+# Runs both commands at the same time, the first one out of sight. Waits for both, and fails if either fails.
+define beside
+{ $(1); } & first=$$!; { $(2); } || { wait $$first || true; exit 1; }; wait $$first
 endef
 
 .DEFAULT_GOAL := help
@@ -75,7 +75,7 @@ build: dependencies
 # Servers are installed while the compiler works.
 run: headers
 	@echo '· building what runs (release); the first time takes a few minutes'
-	@$(call while-installing,./deploy/install-dependencies.sh run,export WHISPER_BUILD=run; $(BUILD))
+	@$(call beside,./deploy/install-dependencies.sh run,export WHISPER_BUILD=run; $(BUILD))
 	@$(PROGRAMS)/whisper-local
 
 SOURCES := Package.swift Services Shared Clients Tools TestSupport Tests
@@ -93,10 +93,9 @@ test: headers
 	@rm -rf .build/times
 	@Tests/Times/phase lint $(MAKE) -s lint
 	@echo '· building with tests (debug); the first time takes a few minutes'
-	@$(call while-installing,Tests/Times/phase install $(MAKE) -s test-tools,Tests/Times/phase build bash -euc '$(TEST_BUILD)')
-	@Tests/Times/tests unit --skip ClusterTests --skip ClusterSimulationTests
-	@echo '· testing whole clusters, which mostly wait, and beside them simulated ones, which calculate'
-	@Tests/Times/tests clusters --filter 'ClusterTests|ClusterSimulationTests'
+	@$(call beside,Tests/Times/phase install $(MAKE) -s test-tools,Tests/Times/phase build bash -euc '$(TEST_BUILD)')
+	@echo '· testing whole clusters, which mostly wait, and beside them everything else'
+	@$(call beside,QUIET=1 nice -n 5 Tests/Times/tests unit --skip ClusterTests,Tests/Times/tests clusters --filter ClusterTests)
 	@Tests/Times/report $(if $(CI),check)
 
 # Without PyPI the tests that need Python tools say so.
@@ -119,7 +118,7 @@ prove: test-tools
 	@Tests/Times/phase debug-build bash -euc '$(TEST_BUILD)' || true
 	@Tests/Times/tests debug-unit --skip ClusterTests --skip ClusterSimulationTests || true
 	@Tests/Times/phase optimised-build bash -euc '$(PROVE_BUILD) --build-tests' || true
-	@export FLAGS='$(PROVE_FLAGS)'; \
+	@export BUILT=$(PROVE)/release; \
 	  Tests/Times/tests optimised-unit --skip ClusterTests --skip ClusterSimulationTests || true; \
 	  Tests/Times/tests simulation --filter ClusterSimulationTests || true; \
 	  WHISPER_FAILOVER=1 Tests/Times/tests clusters --filter ClusterTests || true

@@ -5,7 +5,7 @@ import TestKit
 import Testing
 
 /// A short, fixed part of `make chaos`: these plans have to be survived always. More of them, and longer: `make chaos`.
-@Suite(.serialized, .ownClusters(.exclusive)) struct ChaosTests {
+@Suite(.serialized, .ownClusters(.busy)) struct ChaosTests {
     @Test(arguments: Prove.all([UInt64(1), 2], butInShort: [1])) func everyPromiseIsKeptThroughThePlan(
         seed: UInt64
     ) async throws {

@@ -3,7 +3,7 @@ import TestKit
 import Testing
 
 /// Somebody sets the time of the machines.
-@Suite(.cluster(.exclusive) { $0.hasOwnClocks = true }, .serialized, .enabled(if: OwnClock.isAvailable))
+@Suite(.cluster(.busy) { $0.hasOwnClocks = true }, .serialized, .enabled(if: OwnClock.isAvailable))
 struct ClockTests {
     /// Timers go by another clock than the wall's: a router whose clock was set back looks after its partitions all the same.
     @Test func aRouterWhoseClockWasSetBackTakesOverFromAnother() async throws {

@@ -10,7 +10,7 @@ let mistreated: @Sendable (inout StackConfiguration) -> Void = {
 
 /// What the cluster promises while its parts die: nothing accepted is lost, nothing comes twice that was acknowledged,
 /// the order stays, receipts arrive, sessions live. Eight people write through all of it.
-@Suite(.serialized, .cluster(.exclusive, mistreated)) struct MistreatedCluster {
+@Suite(.serialized, .cluster(.busy, mistreated)) struct MistreatedCluster {
     enum Fault: String, CaseIterable, Sendable {
         case nothing, routerKilled, gatewayKilled, authKilled, pushKilled, redisKilled, redisFlushed, postgresKilled
         case routerFrozen, gatewayFrozen, routerStopped, gatewayStopped, everythingAtOnce

@@ -5,7 +5,7 @@ import Testing
 
 /// What operators and autoscalers look at: each query of a dashboard, an alert rule or the chart is asked of a real Prometheus that
 /// watches a cluster in which everything has happened.
-@Suite(.cluster(.exclusive, watched), .serialized) struct DashboardCluster {
+@Suite(.cluster(.busy, watched), .serialized) struct DashboardCluster {
     @Test(.enabled(if: Watching.isExpected, "needs Debian's package prometheus"))
     func everyPanelShowsSomethingAndEveryRuleAsksForWhatIsThere() async throws {
         try #require(PrometheusServer.isInstalled, "prometheus is not installed: deploy/install-dependencies.sh")

@@ -6,7 +6,7 @@ import Testing
 /// Everything that docs/openapi.json says is asked, rightly and wrongly, of a running cluster: by schemathesis, which makes
 /// its requests from the document and holds the answers against it. What it checks beyond that stands in TestSupport/HTTPFuzz.
 @Suite(
-    .cluster(.exclusive) { $0.logLevel = "trace" },
+    .cluster(.busy) { $0.logLevel = "trace" },
     .enabled(if: Fuzzer.isExpected, "needs deploy/install-python-tools.sh"))
 struct FuzzedCluster {
     @Test func everyAnswerIsAsDocumented() async throws {

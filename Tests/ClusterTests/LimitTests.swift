@@ -5,7 +5,7 @@ import Testing
 /// Contract §3, §11 and §13 with every limit at a tenth: 10 frames a second in bursts of 20; a minute's 3 logins, 6 new
 /// connections, 12 messages, 6 fetches; 50 connections open. Limits count by address or identity; each test has
 /// addresses of its own (127.0.0.0/8 is all this machine).
-@Suite(.serialized, .cluster(.exclusive) { $0.rateLimitScale = 0.1 }) struct LimitedCluster {
+@Suite(.serialized, .cluster(.busy) { $0.rateLimitScale = 0.1 }) struct LimitedCluster {
     @Test func aConnectionThatSendsTooMuchIsToldWhenToGoOn() async throws {
         let client = try await self.client(from: "127.0.0.10")
         let (tooMany, invalid, tokenless) = (60, "invalid", "tokenless")

@@ -4,7 +4,7 @@ import TestKit
 import Testing
 
 /// A cluster that logs as much as it can.
-@Suite(.cluster(.exclusive) { $0.logLevel = "trace" }, .serialized) struct TalkativeCluster {
+@Suite(.cluster(.busy) { $0.logLevel = "trace" }, .serialized) struct TalkativeCluster {
     /// Spec §13: never tokens, keys, plaintext or ciphertext, whatever happens and however much is logged.
     @Test func noLogKnowsASecret() async throws {
         let book = SecretBook()

@@ -6,7 +6,7 @@ import Testing
 /// The promises of `MistreatedCluster`, with a Redis Cluster of three masters and three replicas.
 @Suite(
     .serialized,
-    .cluster(.exclusive) {
+    .cluster(.busy) {
         $0.busMasters = 3
         $0.environment[.router] = ["RESEND_AFTER_SECONDS": "3"]
     })

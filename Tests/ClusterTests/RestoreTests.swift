@@ -4,7 +4,7 @@ import TestKit
 import Testing
 
 /// The disk of Postgres is gone, and Redis empty: what was backed up is the cluster.
-@Suite(.serialized, .cluster(.exclusive, mistreated)) struct RestoreTests {
+@Suite(.serialized, .cluster(.busy, mistreated)) struct RestoreTests {
     private static var stack: LocalStack { Cluster.stack }
 
     /// The running cluster's backups, with one base backup.

@@ -117,7 +117,7 @@ extension Trait where Self == ClusterTrait {
     /// Limits are out of the way unless `configure` says otherwise.
     static func cluster(_ configure: @escaping @Sendable (inout StackConfiguration) -> Void = { _ in }) -> ClusterTrait
     {
-        self.cluster(.besideAnother, configure)
+        self.cluster(.quiet, configure)
     }
 
     static func cluster(
@@ -146,5 +146,5 @@ struct OwnClustersTrait: SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == OwnClustersTrait {
-    static func ownClusters(_ use: Turns.Use = .besideAnother) -> OwnClustersTrait { OwnClustersTrait(use: use) }
+    static func ownClusters(_ use: Turns.Use = .quiet) -> OwnClustersTrait { OwnClustersTrait(use: use) }
 }

@@ -1,17 +1,18 @@
 import LocalStack
 
-/// Two clusters at a time, for a small machine: most suites wait more than they compute.
+/// Places for three clusters at a time, on a small machine: most suites wait more than they compute.
 ///
-/// Suites that leave room for another one go first, in the order of their arrival; then those that want the machine for themselves.
-/// Nobody starves: the suites of a run arrive at its start, and each takes one turn.
+/// A busy suite takes two places, so one quiet suite runs beside it. Busy suites go first, one after the other, because the quiet
+/// ones fill what is left of the machine better at the end. No suite starves: the suites of a run arrive at its start, and each takes
+/// one turn.
 actor Turns {
     enum Use: Sendable {
         /// The suite's cluster leaves the processors idle for much of the time.
-        case besideAnother
-        /// The suite loads the processors, or its tests have bounds of time that a busy machine may break.
-        case exclusive
+        case quiet
+        /// The suite loads the processors.
+        case busy
 
-        fileprivate var places: Int { self == .exclusive ? Turns.places : 1 }
+        fileprivate var places: Int { self == .busy ? 2 : 1 }
     }
 
     struct Turn: Sendable {
@@ -28,7 +29,7 @@ actor Turns {
     }
 
     static let shared = Turns()
-    private static let places = 2
+    private static let places = 3
     private var count = 0
     private var underWay: [Turn] = []
     private var waiting: [(turn: Turn, admission: CheckedContinuation<LocalStack?, Never>)] = []
@@ -67,13 +68,17 @@ actor Turns {
     }
 
     private var next: Int? {
-        self.waiting.firstIndex { $0.turn.use == .besideAnother && self.fits($0.turn) }
+        self.waiting.firstIndex { $0.turn.use == .busy && self.fits($0.turn) }
             ?? self.waiting.firstIndex { self.fits($0.turn) }
     }
 
-    /// A suite whose configuration runs waits for that cluster.
+    /// A suite whose configuration runs waits for that cluster, and a quiet suite keeps no place from a busy one.
     private func fits(_ turn: Turn) -> Bool {
-        self.underWay.reduce(turn.use.places) { $0 + $1.use.places } <= Self.places
+        let keptFree =
+            turn.use == .quiet && self.waiting.contains { $0.turn.use == .busy }
+                && !self.underWay.contains { $0.use == .busy }
+            ? Use.busy.places : 0
+        return self.underWay.reduce(turn.use.places + keptFree) { $0 + $1.use.places } <= Self.places
             && !self.underWay.contains { $0.hasClusterOf(turn) }
     }
 }
