@@ -2,18 +2,17 @@ import Contract
 
 /// The contact list at the server, which only the twelve words open (spec §14).
 ///
-/// What the store owes the backup is written with `If-Match` over the one that was seen last. One that was never seen, or
-/// that another device has written over, is read and merged first; what cannot be read is never written over. That there
-/// is none is not remembered: another device may write the first. While ours is the session none can, because the server
-/// takes writes of the latest login only.
+/// Changes that the backup lacks are written with `If-Match` against the version seen last. A version that was never
+/// seen, or that another device has written, is read and merged first. An unreadable backup is never overwritten. A
+/// missing backup is not remembered: another device may write the first. While ours is the session no other device can,
+/// because the server takes writes of the latest login only.
 extension WhisperClient {
     /// Whether the server has the contact list as it is here.
     package func isBackedUp() throws(ClientStoreError) -> Bool {
         try self.store.backupChanges() == 0
     }
 
-    /// Brings backup and store together, if they are apart. What does not succeed is left to the next change, or the next
-    /// connection.
+    /// Synchronises backup and store, if they differ. After a failure the next change or connection tries again.
     func backUp() async {
         var failures = 0
         while !Task.isCancelled, self.session.isBound {

@@ -1,6 +1,6 @@
 package import Contract
 
-/// What an application is told of a call.
+/// Events of a call.
 package enum CallNews: Sendable, Equatable {
     /// - Parameter offer: for the host's WebRTC, as `answer` and `candidate` are.
     case incoming(UUIDText, from: WhisperID, isVideo: Bool, offer: String)
@@ -116,7 +116,8 @@ extension WhisperClient {
         self.perform(self.calls.ended(id, from: nil, code == .forbidden ? .declined : .failed))
     }
 
-    /// Whoever has not rung yet may not have been called: the connection may have lost it. The server takes it once.
+    /// Repeats the offers of our calls that do not ring yet: the connection may have lost them. The server takes each
+    /// once.
     func callsBound() {
         for call in self.calls.all where call.isOurs && call.stage == .calling {
             guard let offer = self.offers[call.id], let contact = (try? self.store.contact(call.peer)) ?? nil else {
@@ -126,7 +127,8 @@ extension WhisperClient {
         }
     }
 
-    /// What rings here rings again at the next connection, if it still rings.
+    /// Ends our own calls and those in progress. A call that rings here rings again at the next connection, if it still
+    /// rings.
     func endCalls() {
         for call in self.calls.all where call.isOurs || call.stage == .talking {
             self.perform((try? self.calls.end(call.id, nil)) ?? [])

@@ -1,4 +1,4 @@
-/// What the person here does to a chat as a whole. Everybody who shows chats is told.
+/// The user's changes to a chat as a whole. Each is published to all subscribers.
 extension WhisperClient {
     /// - Returns: whether there is such a contact or group.
     package func set(draft: String, in place: Conversation) throws(ClientStoreError) -> Bool {

@@ -1,6 +1,6 @@
 package import Contract
 
-/// What an application is told. The store has said it first: nothing here is lost with an event.
+/// Events for the application. Lasting data is stored before its event, so a lost event loses none.
 package enum ClientEvent: Sendable, Equatable {
     case connection(ConnectionStatus)
     /// The waiting mail has all been fetched.
@@ -34,7 +34,7 @@ package enum ConnectionStatus: Sendable, Equatable {
     case stopped(StopReason)
 }
 
-/// How the backup of the contacts fares. What goes wrong is told once.
+/// State of the contacts' backup. A failure that lasts is reported once.
 package enum BackupNews: Sendable, Equatable {
     /// The server has all changes up to its writing.
     case written

@@ -117,7 +117,7 @@ extension WhisperClient {
             } else {
                 self.take(live: message.frame, answering: nil)
             }
-            // Who asked for a logout has the answer before the connection goes.
+            // The caller of a logout has its answer before the connection closes.
             self.take(passing: message.frame)
         }
     }

@@ -2,11 +2,11 @@ package import Contract
 
 /// People and their pinned keys.
 extension WhisperClient {
-    /// Asks for somebody's keys, checks that they belong to the id, and pins them. For a known contact it checks that
-    /// the keys are still those, and takes the new name.
+    /// Fetches a user's keys, checks that they belong to the id, and pins them. For a known contact it checks that the
+    /// keys are unchanged, and takes the new name.
     package func addContact(_ id: WhisperID, name: String?) async throws(ContactError) -> Contact {
         guard id != self.id else { throw .isSelf }
-        // Whoever has proven them here needs no server.
+        // Keys proven over a nearby connection need no server.
         if let keys = self.nearbyKeys(of: id) {
             return try self.pin(keys, of: id, name: name, isBanned: nil, isStranger: false, isNews: false)
         }
@@ -50,7 +50,7 @@ extension WhisperClient {
         try self.store.rejectRequest(of: id)
     }
 
-    /// Removes a contact. What waits for them is given up.
+    /// Removes a contact, and cancels the messages that wait for it.
     /// - Returns: whether there was such a contact.
     package func removeContact(_ id: WhisperID) throws(ClientStoreError) -> Bool {
         guard try self.store.remove(id, at: self.serverNow) else { return false }

@@ -1,19 +1,19 @@
 import Contract
 import Logging
 
-/// What log lines of the client may say besides their constant text. None is a key, a token, an address, or an id or text of
-/// a message, so hosts may be told of them. Anything else in a log line is for whoever debugs this library.
+/// Facts that the client's log lines may hold besides their constant text. None is a key, a token, an address, or an id
+/// or text of a message, so hosts may receive them. Other facts in a log line are for developers of this library.
 package enum LogFact {
     /// Why the connection has ended for good: `StopReason`.
     static let reason = "reason"
     static let retryInMs = "retryInMs"
-    /// Of a frame that the server has refused: `ErrorCode`.
+    /// `ErrorCode` of a frame that the server has refused.
     static let code = "code"
-    /// What kind of a frame that was.
+    /// Kind of the refused frame.
     static let frame = "frame"
-    /// Which rule a frame of the server breaks.
+    /// The rule that a frame of the server breaks.
     static let violation = "violation"
-    /// What is wrong with the store.
+    /// Kind of the store's failure.
     static let store = "store"
     static let radio = "radio"
 

@@ -1,11 +1,11 @@
 package import Contract
 
-/// News of now alone: nothing of it is kept, and whoever comes later asks how things stand.
+/// Events of the moment. None is stored: a later subscriber queries the current state.
 package enum PassingNews: Sendable, Equatable {
     case settings(Preferences)
     case typing(WhisperID, isTyping: Bool)
     case presence(WhisperID, PresenceState)
-    /// Of a chat: somebody here has read, written or cleared something.
+    /// The state of a chat after the user has read, written or cleared something.
     case chat(ChatState)
     case call(CallNews)
     case file(FileProgress)

@@ -1,6 +1,6 @@
 package import Contract
 
-/// Who is there, and who types. Nobody signs it: it is the server's word.
+/// Presence and typing. Both are unsigned: the server's word.
 extension WhisperClient {
     // MARK: Typing
 

@@ -43,7 +43,7 @@ extension WhisperClient {
         }
     }
 
-    /// What to do with a message that came.
+    /// The decision on a received message.
     private enum Judgement {
         case new(Arrival)
         /// It is here already: the receipt got lost, or crossed with a repetition.
@@ -192,7 +192,7 @@ extension WhisperClient {
 
     // MARK: Strangers
 
-    /// Keeps mail back until its sender's keys are here. What does not fit waits at the server, which sends again.
+    /// Keeps mail back until its sender's keys are here. Mail beyond the bounds waits at the server, which sends again.
     private func park(_ message: MessageReceived, of stranger: WhisperID) {
         if let waiting = self.strangers[stranger] {
             // Repetitions of a parked message are told apart when it is released.
@@ -206,7 +206,7 @@ extension WhisperClient {
 
     func lookUp(_ stranger: WhisperID) async {
         do {
-            // Who writes to a group asks nobody here for anything. Their first message to us alone is a request.
+            // A group message is not a contact request. The sender's first direct message is one.
             let isOfGroup =
                 try self.store.isKnownByGroup(stranger)
                 || self.strangers[stranger]?.allSatisfy { $0.envelope.groupID != nil } == true

@@ -42,8 +42,8 @@ extension WhisperClient {
         return contact
     }
 
-    /// Changes a message here and, as soon as the server is there, for everybody else.
-    /// - Parameter target: of the conversation with `peer`. What is edited or deleted is ours.
+    /// Changes a message here, and sends the change to the peer as soon as there is a connection.
+    /// - Parameter target: a message of the conversation with `peer`; ours, if it is edited or deleted.
     /// - Returns: the message as it stands now.
     package func change(
         _ target: MessageReference, with peer: WhisperID, _ kind: MessageChange.Kind
@@ -100,8 +100,8 @@ extension WhisperClient {
         return messages
     }
 
-    /// Sends nothing more of what waits for this person. What is under way goes on.
-    /// - Returns: what was given up.
+    /// Cancels the messages waiting for this recipient. A message under way is still sent.
+    /// - Returns: the cancelled messages.
     package func cancel(to recipient: WhisperID) throws(ClientStoreError) -> [Message] {
         var messages = try self.store.cancel(self.outbox.cancel(to: recipient))
         messages += try self.cancelUploads(in: .direct(recipient))

@@ -1,6 +1,6 @@
 package import Contract
 
-/// What the person here wants, and how the device is woken.
+/// The user's preferences, and the device's push tokens.
 extension WhisperClient {
     package func set(_ changes: [Preferences.Name: Bool]) throws(ClientStoreError) -> Preferences {
         let (before, after) = try self.store.set(changes)
@@ -17,7 +17,7 @@ extension WhisperClient {
         if try self.store.set(push: push, voip: voip) { self.tokenWishes?.yield() }
     }
 
-    /// Brings the tokens to the server. What does not succeed is left to the next change, or the next connection.
+    /// Sends the tokens to the server. After a failure the next change or connection tries again.
     func sendTokens() async {
         var failures = 0
         while !Task.isCancelled, self.session.isBound, failures < ClientLimits.attemptsMax {

@@ -1,7 +1,7 @@
-/// Where one loop of an actor sleeps until its next deadline. Whoever brings the deadline nearer wakes it.
+/// The sleep of one loop of an actor until its next deadline. Code that brings the deadline nearer must wake it.
 final class WakeTimer {
     private var nudge: AsyncStream<Void>.Continuation?
-    /// Of the sleep under way; `nil` if it has no deadline, or nobody sleeps.
+    /// Deadline of the sleep under way; `nil` without a deadline, or without a sleep.
     private var armedFor: ContinuousClock.Instant?
 
     /// Sleeps until the deadline, a wake or cancellation. For one loop at a time.

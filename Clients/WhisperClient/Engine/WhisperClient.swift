@@ -36,7 +36,7 @@ package actor WhisperClient {
     var clockOffset = Duration.zero
     /// The time in the latest ping; grows with each, so that pongs can be told apart.
     var lastPing: Int64 = 0
-    /// What went wrong last, for people.
+    /// The last failure, as text for people.
     var trouble = ""
 
     /// Read marks written to this connection, and the ping whose pong proves that they arrived.
@@ -51,11 +51,11 @@ package actor WhisperClient {
     var groupWishes: AsyncStream<Void>.Continuation?
     /// Asks for the backup to be looked after.
     var backups: AsyncStream<Void>.Continuation?
-    /// What was told about the backup last, if it was bad.
+    /// The last published failure of the backup.
     var backupTrouble: BackupNews?
     /// The person here wants one backup, whatever the setting says.
     var isBackupWanted = false
-    /// What raised an alarm already.
+    /// Alarms that were raised already.
     var alarmed: Set<String> = []
 
     // Live conversations (`Live/Engine`).
@@ -63,7 +63,7 @@ package actor WhisperClient {
     var whispering: [ConversationID: Whispering] = [:]
     var listening: [ConversationID: Listening] = [:]
     var liveTasks: AsyncStream<LiveTask>.Continuation?
-    /// Who waits for the answer to which question.
+    /// Callers waiting for an answer, by the number of their question.
     var questions: [UInt64: CheckedContinuation<Result<(any ServerFrame)?, LiveError>, Never>] = [:]
     var questionCount: UInt64 = 0
 
@@ -75,7 +75,7 @@ package actor WhisperClient {
 
     // Typing, presence, push tokens (`Presence.swift`, `Settings.swift`).
     var typing = TypingMachine()
-    /// Of contacts, by the server's word. Nothing is known without a connection.
+    /// Presence of contacts, as the server reports it. Empty without a connection.
     var presences: [WhisperID: PresenceState] = [:]
     // Calls (`Calls.swift`).
     var calls = PeerCalls()
@@ -166,7 +166,7 @@ package actor WhisperClient {
         }
     }
 
-    /// Ends `run`, and calls with it. What is queued stays queued.
+    /// Ends `run`, and calls with it. Queued messages stay queued.
     package func close() {
         self.endCalls()
         self.session.leave()
@@ -174,8 +174,8 @@ package actor WhisperClient {
         self.timer.wake()
     }
 
-    /// What happens from now on, starting with the state of the connection. Ends when `run` returns.
-    /// A subscriber that falls behind loses the oldest events; the store has everything.
+    /// Events from now on, starting with the state of the connection. The stream ends when `run` returns. A subscriber
+    /// that falls behind loses the oldest events; the store has everything.
     package func events() -> AsyncStream<ClientEvent> {
         let (events, continuation) = AsyncStream.makeStream(
             of: ClientEvent.self, bufferingPolicy: .bufferingNewest(ClientLimits.eventsWaitingMax))

@@ -62,7 +62,7 @@ package struct SealedMessage: Sendable, Equatable {
             attachment: file.map { FileExchange.encode($0) })
     }
 
-    /// What the signature covers, in the spelling received.
+    /// The signed text, in the spelling received.
     package var canonical: CanonicalMessage {
         CanonicalMessage(
             type: self.groupID == nil ? "send_message" : "group_send_message", messageID: self.messageID,
@@ -93,8 +93,8 @@ package struct SealedMessage: Sendable, Equatable {
 }
 
 package enum SealError: Error, Equatable {
-    /// The signature is not of the pinned keys. Who made it, the server, somebody on the way or the writer's own
-    /// client, cannot be told. Kept apart and acknowledged: it will never get better.
+    /// The signature is not of the pinned keys. Its maker is unknown: the server, a third party or the writer's own
+    /// client. The message is kept apart and acknowledged: it will never verify.
     case unverified
     /// Truly from the writer, but not for our keys. Kept as unreadable and acknowledged: it will never get better.
     case unreadable

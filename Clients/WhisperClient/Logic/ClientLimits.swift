@@ -52,7 +52,7 @@ package enum ClientLimits {
     package static let clearedAtOnceMax = 1_000
     /// Removed contacts that are remembered, so that an old backup does not bring them back. Beyond it the oldest go.
     package static let removedContactsMax = 1_000
-    /// What is noted of one contact, in bytes. The backup has room for some hundred of this length.
+    /// Notes on one contact, in bytes. The backup has room for some hundred of this length.
     package static let notesBytesMax = 4_000
     /// Attempts to get one message accepted (spec §5.4).
     package static let attemptsMax = 10
@@ -86,7 +86,7 @@ package enum ClientLimits {
     package static let quarantinedBytesMax = 4_096_000
     /// The latest messages of one sender that are kept as they came, for a report.
     package static let evidencePerSenderMax = 20
-    /// Of all senders together: 45 MB, if each is as large as a server may relay.
+    /// Evidence of all senders together: 45 MB, if each message is as large as a server may relay.
     package static let evidenceMax = 500
     /// People whose shared key is kept in memory. It takes some 100 bytes each.
     package static let sharedKeysMax = 1_024
@@ -97,7 +97,7 @@ package enum ClientLimits {
     /// Events that wait for their acknowledgement. Beyond it the oldest go, and their consumers are told so.
     package static let eventsKeptMax = 100_000
     package static let eventsKeptFor = Duration.seconds(14 * 24 * 3_600)
-    /// What is to be asked about live conversations, and has not begun. A whisperer has no more callers and grants at once.
+    /// Requests about live conversations that have not begun. A whisperer has no more callers and grants at once.
     package static let liveTasksWaitingMax = 1_024
 
     /// The oldest signed time of mail that may be shown as new: the server keeps mail for its TTL, and takes messages
@@ -112,7 +112,7 @@ package enum ClientLimits {
     package static let typingShownFor = Duration.seconds(6)
     /// People to whom typing was said, and people who type. More are not told, or not shown.
     package static let typingPeersMax = 64
-    /// Contacts whose presence is kept in memory. What is told of more is forgotten.
+    /// Contacts whose presence is kept in memory. Presence of further contacts is dropped.
     package static let presencesMax = 10_000
 
     /// The server ends a ringing after 45 s. Later than that it is over without the server.

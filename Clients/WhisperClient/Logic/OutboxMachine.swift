@@ -16,7 +16,7 @@ package struct OutboxMachine<MessageID: Hashable & Sendable> {
         var attempts: Int
     }
 
-    /// What an unhappy end of an attempt means.
+    /// Result of a failed attempt.
     package enum Verdict: Equatable {
         /// Back to `queued`, with this many attempts used.
         case again(MessageID, attempts: Int)
@@ -27,8 +27,8 @@ package struct OutboxMachine<MessageID: Hashable & Sendable> {
         case ignore
     }
 
-    /// What waits for each recipient, in the order written. The first entry is never settled. Of the others some may be:
-    /// they have no owner any more, and are skipped when their turn comes.
+    /// Messages waiting for each recipient, in the order written. The first entry is never settled. Later entries may
+    /// be: they have no owner any more, and are skipped at the head.
     private var conversations: [WhisperID: Deque<Entry>] = [:]
     private var owners: [MessageID: WhisperID] = [:]
     /// Conversations whose head may go, the longest waiting first. Some may have ended meanwhile, or stand here twice.
@@ -75,7 +75,7 @@ package struct OutboxMachine<MessageID: Hashable & Sendable> {
         return self.takeBack(counting: false)
     }
 
-    /// The connection is gone. What was under way may or may not have been accepted, and is sent again.
+    /// The connection is gone. Messages under way may or may not have been accepted, and are sent again.
     /// The reconnect brings its own delay, so there is none here.
     package mutating func disconnected() -> [Verdict] {
         self.isOnline = false
@@ -111,7 +111,8 @@ package struct OutboxMachine<MessageID: Hashable & Sendable> {
         switch code {
         case .internalError: return self.retry(id, after: nil, at: now, using: &random)
         case .invalidTimestamp:
-            // Signed anew by a clock that each answer of the server corrects. What waited long goes at once the first time.
+            // Signed anew by a clock that each answer of the server corrects. The first retry is immediate: the message
+            // may have waited long.
             let isFirst = self.owners[id].flatMap { self.conversations[$0]?.first?.attempts } == 0
             let verdict = self.retry(id, after: nil, at: now, using: &random)
             guard case .again(id, let attempts) = verdict, let recipient = self.owners[id] else { return verdict }
@@ -128,12 +129,12 @@ package struct OutboxMachine<MessageID: Hashable & Sendable> {
         }
     }
 
-    /// What cannot be sent, as the sender found out (a key that is no good).
+    /// A message that its sender cannot send (an unusable key).
     package mutating func unsendable(_ id: MessageID, _ reason: FailureReason) -> Verdict {
         self.giveUp(id, reason)
     }
 
-    /// What waits for this recipient will not be sent. What is under way cannot be called back.
+    /// Cancels the messages waiting for this recipient. A message under way cannot be recalled.
     /// - Returns: the messages that left the machine, in the order written.
     package mutating func cancel(to recipient: WhisperID) -> [MessageID] {
         let isUnderWay = self.underWay[recipient] != nil
@@ -190,7 +191,7 @@ package struct OutboxMachine<MessageID: Hashable & Sendable> {
 
     // MARK: Another way
 
-    /// What waits for somebody, in the order written, with what is under way.
+    /// Messages waiting for a recipient, in the order written, with the one under way.
     package func waiting(for recipient: WhisperID, limit: Int) -> [MessageID] {
         let waiting = self.conversations[recipient]?.lazy.map(\.id).filter { self.owners[$0] != nil }
         return waiting.map { Array($0.prefix(limit)) } ?? []
@@ -199,8 +200,8 @@ package struct OutboxMachine<MessageID: Hashable & Sendable> {
     /// Whether it is neither settled nor given up.
     package func isWaiting(_ id: MessageID) -> Bool { self.owners[id] != nil }
 
-    /// Another way tries this message now. It is not sent meanwhile.
-    /// - Returns: whether it may. What is under way may not.
+    /// Another path tries this message now. The outbox does not send it meanwhile.
+    /// - Returns: `false` if the message is under way here, or does not wait.
     package mutating func tryElsewhere(_ id: MessageID) -> Bool {
         guard self.isWaiting(id), !self.isUnderWay(id) else { return false }
         self.elsewhere.insert(id)

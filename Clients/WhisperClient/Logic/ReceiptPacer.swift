@@ -8,7 +8,7 @@ import DequeModule
 package struct ReceiptPacer {
     package typealias Instant = ContinuousClock.Instant
 
-    /// Oldest first. Those that are not in `owed` any more are skipped.
+    /// Oldest first. Receipts that are not in `owed` any more are skipped.
     private var waiting: Deque<OwedReceipt> = []
     private var owed: Set<OwedReceipt> = []
     /// Read marks wait for their turn.
@@ -56,7 +56,7 @@ package struct ReceiptPacer {
         self.quietUntil = max(self.quietUntil ?? now, now + max(retryAfter ?? .zero, .seconds(1)))
     }
 
-    /// What waits is dropped: the server sends its messages again on the next connection.
+    /// Drops the waiting receipts: the server sends their messages again on the next connection.
     package mutating func disconnected() {
         self.waiting = []
         self.owed = []

@@ -42,7 +42,7 @@ package struct SessionMachine {
         case caughtUp
     }
 
-    /// What to do next outside a connection.
+    /// The next step outside a connection.
     package enum Step: Equatable {
         case connect
         case wait(until: Instant)
@@ -207,8 +207,8 @@ package struct SessionMachine {
         switch self.state {
         case .greeting(.resuming, _):
             guard request == .fetch else { return [] }
-            // Whatever is wrong with the stored session, or with mail on it: a new login answers it, unless the server is
-            // only short of breath.
+            // A new login answers any fault of the stored session or of its mail, unless the server is only overloaded
+            // or failing.
             if code == .rateLimited || code == .internalError {
                 return self.retreat(after: retryAfter, at: now, using: &random)
             }

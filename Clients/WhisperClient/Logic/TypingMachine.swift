@@ -7,11 +7,11 @@ package struct TypingMachine: Sendable {
     private struct Said {
         var isTyping: Bool
         var at: Instant
-        /// What is to be said once the pause is over.
+        /// The state to send once the pause is over.
         var next: Bool?
     }
 
-    /// What became of a wish to tell.
+    /// Result of a request to announce typing.
     package enum Verdict: Equatable, Sendable {
         case now
         /// Once the pause is over, unless something else is said meanwhile.
@@ -23,7 +23,7 @@ package struct TypingMachine: Sendable {
     }
 
     private var said: [WhisperID: Said] = [:]
-    /// Who is shown as typing, and until when.
+    /// Peers shown as typing, and until when.
     private var shown: [WhisperID: Instant] = [:]
 
     package init() {}
@@ -48,7 +48,7 @@ package struct TypingMachine: Sendable {
         return .now
     }
 
-    /// What was to be said later and may be said now.
+    /// Announcements whose pause is over.
     package mutating func due(at now: Instant) -> [(peer: WhisperID, isTyping: Bool)] {
         var due: [(peer: WhisperID, isTyping: Bool)] = []
         for (peer, said) in self.said {
@@ -75,7 +75,7 @@ package struct TypingMachine: Sendable {
         return isNew
     }
 
-    /// Who has said nothing more for too long.
+    /// Peers that have sent no typing frame for too long.
     package mutating func expired(at now: Instant) -> [WhisperID] {
         let expired = self.shown.filter { $0.value <= now }.keys
         for peer in expired { self.shown[peer] = nil }
@@ -87,7 +87,7 @@ package struct TypingMachine: Sendable {
         return (waiting + self.shown.values).min()
     }
 
-    /// - Returns: who was shown as typing.
+    /// - Returns: the peers that were shown as typing.
     package mutating func disconnected() -> [WhisperID] {
         defer { self = TypingMachine() }
         return Array(self.shown.keys)

@@ -57,7 +57,7 @@ extension ClientStore {
         }
     }
 
-    /// Who is in the backup, but not here, because the backup has no keys of theirs.
+    /// Contacts in the backup that are not here, because the backup lacks their keys.
     package func missingContacts() throws(ClientStoreError) -> [ContactList.Entry] {
         try self.read { database -> [ContactList.Entry] in
             var entries = try Self.entries(in: database)

@@ -2,18 +2,18 @@ package import Contract
 import FoundationEssentials
 import SQLite
 
-/// Something of ours that goes to somebody, as it is to be sealed.
+/// Our own message or change to a peer, as it is to be sealed.
 package struct OutgoingMail: Sendable, Equatable {
     package var id: UUIDText
     package var to: WhisperID
     package var body: [UInt8]
-    /// What the envelope names.
+    /// The type in the envelope.
     package var messageType: String
-    /// With which it was signed before, or is to be signed first; `nil`: with the time of the attempt.
+    /// Time of its earlier signature, or of its first one; `nil`: the time of the attempt is signed.
     package var signedAt: Timestamp?
     /// `nil` for a change, which is no message of its own.
     package var message: Message?
-    /// Of a message with a file.
+    /// The message's file, if it has one.
     package var file: OutgoingFile?
 }
 
@@ -30,8 +30,8 @@ package enum ChangeRefusal: Error, Equatable {
 /// The only code that reads or writes `outgoing_changes` and `waiting_changes`, and the columns of `messages` that
 /// changes write.
 ///
-/// Each change has a revision. Of two edits, or two reactions of one person, the later revision stays, whichever comes
-/// first; a deletion stays whatever else comes. So repetitions and any order end in the same state.
+/// Each change has a revision. The later of two edits, or of two reactions of one person, stays, in any order of
+/// arrival; a deletion always stays. So repetitions and any order end in the same state.
 extension ClientStore {
     static func migrateChanges(_ database: Database) throws {
         try database.execute(
@@ -117,7 +117,7 @@ extension ClientStore {
             sql: "SELECT id, peer, attempts, place FROM outgoing_changes WHERE state = 'queued' ORDER BY number")
     }
 
-    /// What is to be sent under this id. A message that was deleted meanwhile is nothing to send.
+    /// The mail to send under this id; `nil` if the message was deleted meanwhile.
     package func mail(_ id: UUIDText) throws(ClientStoreError) -> OutgoingMail? {
         try self.read { database -> OutgoingMail? in
             if let row = try Self.outgoingRow(id, in: database), let message = Self.message(row) {
@@ -203,7 +203,8 @@ extension ClientStore {
         if let row = try Self.row(of: change.target, in: place, ownID: ownID, in: database) {
             return try Self.apply(change, by: sender, to: row, in: database)
         }
-        // What we have sent, and what came before, was here and is gone.
+        // Changes wait only for messages that have not arrived. Our own, and those with a remembered id, were here and
+        // are gone.
         let target = Self.key(change.target.id)
         guard change.target.author != ownID, try !Self.isRemembered(target, in: place.name, in: database) else {
             return nil

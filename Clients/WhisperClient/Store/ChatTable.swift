@@ -5,7 +5,7 @@ import SQLite
 package struct ChatState: Sendable, Equatable {
     package var place: Conversation
     package var unread: Int
-    /// What was typed and not sent.
+    /// Text typed and not sent.
     package var draft: String?
     package var isPinned: Bool
     package var isMuted: Bool
@@ -17,7 +17,7 @@ extension ClientStore {
         try database.execute(sql: "CREATE TABLE chats (peer TEXT PRIMARY KEY, draft TEXT NOT NULL) WITHOUT ROWID")
     }
 
-    /// What was typed and not sent.
+    /// Text typed and not sent.
     package func draft(in place: Conversation) throws(ClientStoreError) -> String? {
         try self.read {
             try String.fetchOne($0, sql: "SELECT draft FROM chats WHERE peer = ?", arguments: [place.name])
@@ -61,10 +61,10 @@ extension ClientStore {
         try database.run(sql: "DELETE FROM chats WHERE peer = ?", arguments: [place.name])
     }
 
-    /// Forgets messages of a conversation here, the oldest first, `ClientLimits.clearedAtOnceMax` at most. What waits to be
-    /// sent stays. Events and read marks of what goes are gone with it.
-    /// - Parameter number: of the latest message that may go.
-    /// - Returns: how many went.
+    /// Forgets messages of a conversation here, the oldest first, `ClientLimits.clearedAtOnceMax` at most. Messages
+    /// waiting to be sent stay. Events and read marks of the forgotten messages are deleted too.
+    /// - Parameter number: of the latest message that may be forgotten.
+    /// - Returns: the number of forgotten messages.
     package func clear(_ place: Conversation, upTo number: Int64) throws(ClientStoreError) -> Int {
         try self.write { try Self.clear(place, upTo: number, in: $0) }
     }

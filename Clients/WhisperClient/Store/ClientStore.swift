@@ -6,7 +6,7 @@ import SQLite
 ///
 /// The calls block; the engine makes them on an executor of its own.
 package struct ClientStore: Sendable {
-    /// Writes. What reads here sees its pages in memory, and waits for a transaction that writes.
+    /// Writes. Reads here find its pages in memory, and wait for a write transaction under way.
     let database: DatabaseQueue
     /// Reads beside a transaction that writes. `nil` while the file is brought up to date.
     private var reader: DatabaseQueue?
@@ -167,7 +167,7 @@ package struct ClientStore: Sendable {
         (try? self.database.read { try String.fetchOne($0, sql: "PRAGMA integrity_check") }) == "ok"
     }
 
-    /// Lets go of the file. What reads or writes later fails.
+    /// Closes the file. Later reads and writes fail.
     func close() {
         self.reader?.close()
         self.database.close()
@@ -226,7 +226,7 @@ package struct ClientStore: Sendable {
                     """)
         }
         migrator.registerMigration("2") { database in
-            // Whoever has contacts from before there was a backup owes one.
+            // A store with contacts from before there was a backup has one pending.
             try database.execute(
                 sql: """
                     CREATE TABLE backup_entries (id TEXT PRIMARY KEY, entry TEXT NOT NULL) WITHOUT ROWID;

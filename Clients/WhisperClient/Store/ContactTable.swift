@@ -2,7 +2,7 @@ package import Contract
 import FoundationEssentials
 import SQLite
 
-/// What became of keys that were offered for pinning.
+/// Result of offering keys for pinning.
 package enum Pinning: Equatable, Sendable {
     case pinned(Contact)
     /// Other keys are pinned for this id already. Nothing was changed.
@@ -11,7 +11,7 @@ package enum Pinning: Equatable, Sendable {
     case nameTaken
 }
 
-/// What is to be changed of a contact. `nil` leaves it as it is, an empty text takes it away.
+/// A change of a contact. `nil` leaves a field as it is, an empty text removes it.
 package struct ContactUpdate: Sendable {
     package var name: String?
     package var notes: String?
@@ -37,7 +37,7 @@ package enum ContactChange: Equatable, Sendable {
 
 /// The only code that reads or writes `contacts` and `removed_contacts`.
 ///
-/// Who was removed is remembered with the time: whoever the backup has from before that time is not brought back.
+/// Removals are remembered with their time: a backup entry from before that time does not bring the contact back.
 extension ClientStore {
     static func migrateMarks(_ database: Database) throws {
         try database.execute(
@@ -48,7 +48,7 @@ extension ClientStore {
                 ALTER TABLE contacts ADD COLUMN is_blocked INTEGER NOT NULL DEFAULT 0;
                 CREATE TABLE removed_contacts (id TEXT PRIMARY KEY, removed_at INTEGER NOT NULL) WITHOUT ROWID;
                 """)
-        // What other clients have written to the backup counts here from now on.
+        // Marks that other clients have written to the backup apply here from now on.
         for contact in try Self.contacts(in: database) {
             guard let entry = try Self.entry(of: contact.id, in: database) else { continue }
             try Self.takeMarks(of: entry, over: nil, to: contact.id, in: database)
@@ -68,7 +68,8 @@ extension ClientStore {
         try self.read { try Self.contacts(in: $0) }
     }
 
-    /// Who wrote first and was neither added nor answered, by their ids. Members of groups who wrote to these alone are none.
+    /// Contact requests by id: senders who were neither added nor answered. Group members without a direct message are
+    /// excluded.
     package func strangers(after id: WhisperID?, limit: Int) throws(ClientStoreError) -> [Contact] {
         try self.read { database in
             let sql = """
@@ -123,7 +124,7 @@ extension ClientStore {
         }
     }
 
-    /// Whoever is answered is no stranger.
+    /// A stranger who is answered becomes a contact.
     static func accept(_ id: WhisperID, in database: Database) throws {
         try database.run(
             sql: "UPDATE contacts SET is_stranger = 0 WHERE id = ? AND is_stranger", arguments: ["\(id)"])
@@ -148,7 +149,7 @@ extension ClientStore {
         }
     }
 
-    /// Whoever is blocked is no stranger: the block is kept, in the backup too.
+    /// Blocking a stranger makes a contact of it: the block is kept, in the backup too.
     package func set(isBlocked: Bool, _ id: WhisperID) throws(ClientStoreError) -> ContactChange {
         try self.change(id, includingStrangers: isBlocked) { contact, _ in
             contact.isBlocked = isBlocked

@@ -21,7 +21,7 @@ extension ClientStore {
                 """)
     }
 
-    /// Of each migration behind "down steps", in their order. What a step drops is lost.
+    /// The way back of each migration behind "down steps", in their order. Data that a step drops is lost.
     static let stepsDown = [
         Self.undoWordBeginnings, Self.undoRememberedCounts, Self.undoChatMarks, LiveStore.undoGenerations,
         Self.undoNewcomers,

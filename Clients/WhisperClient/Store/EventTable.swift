@@ -2,7 +2,7 @@ package import Contract
 import FoundationEssentials
 import SQLite
 
-/// What a consumer reads: an event, or that some are gone.
+/// A consumer's next event, or a range of lost ones.
 package enum ConsumedEvent: Sendable, Equatable {
     case event(ClientEvent, number: Int64)
     /// Events were not acknowledged in time: `ClientLimits.eventsKeptMax`, `.eventsKeptFor`. To be acknowledged by its upper end.
@@ -152,7 +152,7 @@ extension ClientStore {
         if let number { try Self.note("changed", message: number, detail: state, in: database) }
     }
 
-    /// What a message says was changed.
+    /// Notes that the content of a message was changed.
     /// - Parameter number: of its row.
     static func noteRevised(_ number: Int64, in database: Database) throws {
         try Self.note("changed", message: number, in: database)

@@ -39,8 +39,8 @@ extension ClientStore {
         ORDER BY latest_messages.number DESC LIMIT ?
         """
 
-    /// Of each contact who has written or was written to, and of each group, the latest message; the latest of all first.
-    /// - Parameter before: only what is older than the message of this number.
+    /// The latest message of each conversation with a contact or in a group, newest first.
+    /// - Parameter before: only messages older than the one with this number.
     package func latest(
         limit: Int, before: Int64? = nil
     ) throws(ClientStoreError) -> [(number: Int64, message: Message)] {

@@ -8,11 +8,11 @@ package struct Message: Sendable, Equatable, Identifiable {
         case incoming(isRead: Bool)
     }
 
-    /// What is inside.
+    /// The content of a message.
     package enum Content: Hashable, Sendable {
         case text(String)
-        /// What this release does not know as text. The bytes are the sender's, the kind (`image`, `voice`, …) is the
-        /// server's word: the signature does not cover it.
+        /// Content that this release does not know as text. The bytes are the sender's, the kind (`image`, `voice`, …)
+        /// is the server's word: the signature does not cover it.
         case other(kind: String, body: [UInt8])
         /// Truly from the sender, but not decryptable here.
         case unreadable
@@ -21,7 +21,7 @@ package struct Message: Sendable, Equatable, Identifiable {
     }
 
     package var id: UUIDText
-    /// Who wrote it, or to whom it goes. Of ours to a group it is ourselves.
+    /// The sender, or the recipient of our own message. For our own group message: ourselves.
     package var peer: WhisperID
     /// The group it was written to. Then it is no part of the conversation with `peer`.
     package var groupID: String?
@@ -38,7 +38,7 @@ package struct Message: Sendable, Equatable, Identifiable {
     /// The file that it brings. Then a text is what the sender says to it, and may be empty.
     package var attachment: Attachment?
 
-    /// Of ours to a group: members whose copy has failed.
+    /// Members whose copy of our group message has failed.
     package var failedMembers = 0
 
     package init(
@@ -71,7 +71,7 @@ package struct Message: Sendable, Equatable, Identifiable {
     }
 }
 
-/// What somebody thinks of a message.
+/// One person's reaction to a message.
 package struct Reaction: Hashable, Sendable {
     package var from: WhisperID
     /// An emoji, or any short text.

@@ -9,7 +9,7 @@ package struct UnsettledMessage: Sendable, Equatable {
     package var attempts: Int
 }
 
-/// What came and is to be kept.
+/// Received mail to store.
 package enum Arrival: Sendable {
     case message(Message, Evidence? = nil)
     /// One with a file, and what opens it.
@@ -219,8 +219,8 @@ extension ClientStore {
         return hasChanged ? try Self.message(number: number, in: database) : message
     }
 
-    /// Marks messages as read here, and as owing their senders a mark. Those of ours, and those that are read, stay as
-    /// they are. A stranger is owed none before the request is accepted.
+    /// Marks messages as read here, and their read marks to the senders as pending. Our own messages, and those already
+    /// read, stay as they are. A stranger gets no mark before the request is accepted.
     package func markRead(_ messages: some Collection<Message>) throws(ClientStoreError) {
         guard !messages.isEmpty else { return }
         try self.write { database in
@@ -361,7 +361,7 @@ extension ClientStore {
         }
     }
 
-    /// What came from a peer, for us alone, and was not read, oldest first.
+    /// Unread direct messages from a peer, oldest first.
     package func unread(with peer: WhisperID, limit: Int) throws(ClientStoreError) -> [Message] {
         try self.read { database in
             let sql = """
@@ -372,10 +372,10 @@ extension ClientStore {
         }
     }
 
-    /// What came and was not read, oldest first, each with its number.
+    /// Unread received messages, oldest first, each with its number.
     /// - Parameters:
     ///   - place: `nil` for all conversations.
-    ///   - after: only what has a higher number.
+    ///   - after: only messages with a higher number.
     package func unread(
         in place: Conversation?, after: Int64, limit: Int
     ) throws(ClientStoreError) -> [(number: Int64, message: Message)] {
@@ -391,7 +391,7 @@ extension ClientStore {
         }
     }
 
-    /// What came into a conversation and was not read, up to the message of this number.
+    /// Unread received messages of a conversation, up to this number.
     package func unread(
         in place: Conversation, upTo number: Int64, limit: Int
     ) throws(ClientStoreError) -> [Message] {
@@ -520,7 +520,7 @@ extension ClientStore {
     static func state(_ text: String) -> MessageState {
         switch text {
         case "queued": .queued
-        // Of earlier releases: the process died with it under way, and it is to be sent again.
+        // Written by earlier releases: the process died while sending, and the message is to be sent again.
         case "sending": .queued
         case "sent": .sent
         case "delivered": .delivered

@@ -1,6 +1,6 @@
 import SQLite
 
-/// What the person here wants, on this device alone.
+/// The user's preferences, on this device alone.
 package struct Preferences: Sendable, Equatable {
     package enum Name: String, CaseIterable, Sendable {
         case sendsReadReceipts = "readReceipts"
@@ -35,8 +35,8 @@ extension ClientStore {
         Preferences(off: try Set(Preferences.Name.allCases.filter { try Self.setting($0.key, in: database) == "off" }))
     }
 
-    /// What is given is changed, and nothing else. Read marks that are owed are forgotten with the wish to send them.
-    /// - Returns: how it was and how it is.
+    /// Changes the given preferences only. Pending read marks are forgotten when the user turns them off.
+    /// - Returns: the preferences before and after.
     package func set(
         _ changes: [Preferences.Name: Bool]
     ) throws(ClientStoreError) -> (before: Preferences, after: Preferences) {

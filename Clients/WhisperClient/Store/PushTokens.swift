@@ -5,7 +5,7 @@ import SQLite
 package struct OwedTokens: Sendable, Equatable {
     package var push: UpdateTokens.Change
     package var voip: UpdateTokens.Change
-    /// Of the last change.
+    /// Number of the last change.
     package var number: Int
 }
 

@@ -55,7 +55,7 @@ extension ClientStore {
             arguments: [ClientLimits.quarantinedMax, ClientLimits.quarantinedBytesMax])
     }
 
-    /// What is kept apart, oldest first.
+    /// Quarantined mail, oldest first.
     package func quarantined() throws(ClientStoreError) -> [[UInt8]] {
         try self.read { database in
             try String.fetchAll(database, sql: "SELECT frame FROM quarantine ORDER BY number").map { Array($0.utf8) }

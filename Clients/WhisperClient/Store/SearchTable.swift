@@ -35,7 +35,8 @@ extension ClientStore {
     /// Chinese, Japanese and Korean texts were one word from one space to the next.
     static func migrateWords(_ database: Database) throws { try database.execute(sql: Self.wordsTable()) }
 
-    /// What begins with one or two letters was gathered from all words that do, in a large store for longer than a person waits.
+    /// Without this, a prefix of one or two letters is collected from all words that have it: too slow in a large
+    /// store.
     static func migrateWordBeginnings(_ database: Database) throws {
         try database.execute(sql: Self.wordsTable(options: ", prefix = '1 2'"))
     }
@@ -52,11 +53,11 @@ extension ClientStore {
         """
     }
 
-    /// Finds texts that have all of the words, the newest first. Case and accents do not count, and of the last word the
-    /// beginning is enough. Emoji and punctuation are no words. What is Chinese, Japanese or Korean may stand anywhere.
+    /// Finds texts that have all of the words, newest first. Case and accents do not count, and the beginning of the
+    /// last word is enough. Emoji and punctuation are no words. Chinese, Japanese and Korean words may begin anywhere.
     /// - Parameters:
     ///   - place: only this conversation.
-    ///   - before: only what is older than the message of this number.
+    ///   - before: only messages older than the one with this number.
     package func search(
         _ text: String, in place: Conversation? = nil, before: Int64? = nil, limit: Int
     ) throws(ClientStoreError) -> [(number: Int64, message: Message)] {
@@ -74,7 +75,7 @@ extension ClientStore {
         }
     }
 
-    /// What FTS5 is asked. Each word is quoted, so nothing in it is an operator.
+    /// The query for FTS5. Each word is quoted, so nothing in it is an operator.
     /// - Returns: `nil` if there is no word.
     private static func pattern(_ text: String) -> String? {
         let words = text.split(whereSeparator: \.isWhitespace)

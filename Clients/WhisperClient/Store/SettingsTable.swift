@@ -133,7 +133,7 @@ extension ClientStore {
     package func backedUp(_ changes: Int, as tag: String?, _ list: ContactList? = nil) throws(ClientStoreError) {
         try self.write { database in
             for entry in list?.contacts ?? [] {
-                // Whoever was removed meanwhile has no entry any more.
+                // A contact that was removed meanwhile has no entry any more.
                 guard let id = WhisperID(entry.whisperId), try Self.contact(id, in: database) != nil else { continue }
                 try Self.keep(entry, of: id, in: database)
             }

@@ -2,9 +2,9 @@ import Glibc
 
 /// Files of a profile that are made, moved and removed as a whole.
 enum StoreFiles {
-    /// Of a file that is not whole yet.
+    /// Suffix of a file that is not complete yet.
     static let partialSuffix = ".new"
-    /// Of a plain store that a sealed one has replaced, until it is erased.
+    /// Suffix of a plain store that a sealed one has replaced, until it is erased.
     static let replacedSuffix = ".plain"
 
     /// The largest piece that is overwritten at once, in bytes.

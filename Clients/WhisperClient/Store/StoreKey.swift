@@ -2,7 +2,7 @@ import CSealedFile
 import Glibc
 import Synchronization
 
-/// What a host gives to open a sealed store: the key itself, or a passphrase that becomes one.
+/// The host's secret for a sealed store: the key itself, or a passphrase that becomes one.
 package final class StoreKey: Sendable {
     package enum Kind: Sendable { case raw, passphrase }
 
@@ -16,7 +16,7 @@ package final class StoreKey: Sendable {
 
     private let kind: Kind
     private let secret: SecretBytes
-    /// Of the last file: deriving takes a fifth of a second.
+    /// Key of the last file: deriving takes a fifth of a second.
     private let derived = Mutex<Derived?>(nil)
 
     /// - Returns: `nil` unless a raw key has `rawBytes`, and a passphrase `passphraseBytes`.
@@ -97,7 +97,7 @@ final class UnlockedFile: Sendable {
         case unusable(String)
     }
 
-    /// What stands at a path. Of a sealed file it may be a later release's.
+    /// Content of the file at a path. A sealed file may be of a later release.
     static func content(_ path: String) -> Content {
         var status = stat()
         guard stat(path, &status) == 0 else {

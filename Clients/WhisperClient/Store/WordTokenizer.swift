@@ -2,8 +2,8 @@ import SQLite
 
 /// Breaks texts into the words that the index has, by the rules of FTS5's `unicode61`.
 ///
-/// Chinese, Japanese and Korean are not written in words. Of them each two neighbouring characters are a word, so that two are
-/// enough to find a text. The last character of a run is a word too, for those who look for one.
+/// Chinese, Japanese and Korean are not written in words. Each two neighbouring characters are a word there, so that
+/// two are enough to find a text. The last character of a run is a word too, so that a search for it alone finds it.
 final class WordTokenizer: FTS5CustomTokenizer {
     static let name = "whisper_words"
 
@@ -51,7 +51,7 @@ final class WordTokenizer: FTS5CustomTokenizer {
 
     private static let ok: CInt = 0
 
-    /// Who hears of the words of a part of the text.
+    /// The receiver of the words in a part of the text.
     private struct Receiver {
         var context: UnsafeMutableRawPointer?
         var callback: FTS5TokenCallback
@@ -118,7 +118,7 @@ final class WordTokenizer: FTS5CustomTokenizer {
         return Self.isCharacter(scalar)
     }
 
-    /// Of the scalar that begins here. SQLite's texts of ours are UTF-8.
+    /// Bytes of the scalar that begins here. The store's texts are UTF-8.
     private static func bytes(_ text: UnsafeBufferPointer<CChar>, at place: Int) -> Int {
         switch UInt8(bitPattern: text[place]) {
         case ..<0xC0: 1

@@ -36,7 +36,7 @@ package struct ServerAddress: Hashable, Sendable {
         return self.port == (self.isSecure ? 443 : 80) ? host : "\(host):\(self.port)"
     }
 
-    /// Of its pages, for links: `https://host`.
+    /// Origin of the server's pages, for links: `https://host`.
     package var origin: String { "\(self.isSecure ? "https" : "http")://\(self.authority)" }
 }
 

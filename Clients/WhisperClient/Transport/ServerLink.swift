@@ -17,19 +17,19 @@ package protocol ServerLink: FileLink {
     func delete(_ path: String, bearer: String) async throws(LinkError) -> HTTPAnswer
 }
 
-/// What must be so for a `PUT` to write.
+/// Condition for a `PUT` to write.
 package enum WriteCondition: Hashable, Sendable {
-    /// What stands there has this `ETag`.
+    /// The stored object has this `ETag`.
     case matches(String)
-    /// Nothing stands there.
+    /// Nothing is stored there.
     case isNew
 }
 
 /// One open WebSocket.
 package protocol OpenLink: Sendable {
-    /// What arrives, in order. The last element is `.closed`. For one reader.
+    /// Events of the WebSocket, in order. The last element is `.closed`. For one reader.
     var events: AsyncStream<LinkEvent> { get }
-    /// Writes a text message without waiting. What is lost shows as `.closed`.
+    /// Writes a text message without waiting. A loss shows as `.closed`.
     func send(_ text: [UInt8])
     /// Says goodbye and closes. Doing it twice is harmless.
     func close()

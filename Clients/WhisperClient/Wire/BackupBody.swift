@@ -24,7 +24,7 @@ extension SealedContacts {
     }
 
     private struct Body: Codable {
-        /// Of requests only.
+        /// In requests only.
         var protocolVersion: Int?
         var cryptoVersion: Int?
         var nonce: String

@@ -6,7 +6,7 @@ package struct ContactList: Codable, Sendable, Equatable {
     package var version = ContactList.knownVersion
     package var exportedAt: Int64
     package var contacts: [Entry]
-    /// Who was removed, in addition to the frozen fields: so that another device does not bring them back.
+    /// Removed contacts, in addition to the frozen fields, so that another device does not bring them back.
     package var removed: [Removal]?
 
     package static let knownVersion = 1
@@ -50,7 +50,7 @@ extension ContactList {
 }
 
 extension ContactList.Entry {
-    /// - Parameter known: what the backup said of the contact before. What is known here wins, the rest stays.
+    /// - Parameter known: the backup's earlier entry of the contact. Fields known here win, the rest stays.
     package init(_ contact: Contact, over known: ContactList.Entry?) {
         func text(_ key: Bytes32) -> String { String(decoding: Base64.encode(key.bytes), as: UTF8.self) }
         self.init(

@@ -1,10 +1,10 @@
 package import Contract
 import FoundationEssentials
 
-/// What is sealed in a message: a text, an object in JSON behind a NUL, or both.
+/// The sealed content of a message: a text, an object in JSON behind a NUL, or both.
 ///
-/// A client that does not know the object still has the text. The object says what the message is. The type in the
-/// envelope does not, because nobody signs it.
+/// A client that does not know the object still has the text. The object names the message's kind. The envelope's type
+/// does not: it is unsigned.
 package enum MessageBody: Sendable, Equatable {
     case text(String, replyTo: MessageReference?)
     /// A file, with or without words to it. The envelope says where it is (`FilePointer`).
@@ -94,7 +94,7 @@ package struct MessageReference: Hashable, Sendable {
     }
 }
 
-/// What its author, or somebody who reacts, does to a message that is there already.
+/// A change of an existing message by its author, or a reaction to it.
 package struct MessageChange: Sendable, Equatable {
     package enum Kind: Sendable, Equatable {
         /// It has another text. Only its author may say so.
@@ -110,12 +110,11 @@ package struct MessageChange: Sendable, Equatable {
     package var revision: Revision
 }
 
-/// Which of two changes is the later one: by the time of whoever made them, then by their ids. So all devices agree,
-/// whatever comes first.
+/// The order of two changes: by their authors' times, then by their ids. So all devices agree, in any order of arrival.
 package struct Revision: Hashable, Sendable, Comparable {
     /// Milliseconds by its author's clock. The same in each attempt to send it.
     package var time: Int64
-    /// Of the message that brings the change, in lower case.
+    /// Id of the message that brings the change, in lower case.
     package var id: String
 
     package init(time: Int64, id: UUIDText) {

@@ -1,7 +1,7 @@
 package import Contract
 
-/// What a `requestId` of ours stands for. The id says it itself, and an answer that comes twice or late means what it
-/// says. Only who waits for the answer to a `question` is kept in a table.
+/// The meaning of our `requestId`. The id itself holds it, so a repeated or late answer is still understood. Only
+/// callers waiting for the answer to a `question` are kept in a table.
 package enum RequestTag: Hashable, Sendable {
     case register
     case refresh
@@ -11,7 +11,7 @@ package enum RequestTag: Hashable, Sendable {
     case typing
     /// A call that is made or taken. No answer but the call's course; an error ends it.
     case call(UUIDText)
-    /// Of a call, and nothing hangs on it.
+    /// A signal of a call. The call does not depend on it.
     case callSignal
     case message(UUIDText)
     case receipt(UUIDText)

@@ -5,7 +5,7 @@ import FoundationEssentials
 package struct FileProgress: Sendable, Equatable {
     package var messageID: UUIDText
     package var place: Conversation
-    /// Who wrote the message; `nil` for ourselves.
+    /// The message's sender; `nil` for ourselves.
     package var author: WhisperID?
     /// Sealed bytes: done, and in all.
     package var bytes: Int64
@@ -185,7 +185,7 @@ extension WhisperClient {
 
     // MARK: Their files
 
-    /// What opens the file that a message tells of.
+    /// The secret that opens the file of a message.
     /// - Returns: `nil` if the envelope names another file, or nothing that can be used.
     func secret(
         of details: FileDetails, nonce: [UInt8], in incoming: MessageReceived, from writer: Contact
@@ -371,7 +371,7 @@ extension WhisperClient {
         } catch {
             guard error == .damaged else { return .failed(error) }
             await self.files.remove(transfer.local)
-            // What was there before may be what is damaged.
+            // The bytes of an earlier attempt may be the damaged ones.
             return start > 0 ? .temporary(isFurther: false) : .failed(.damaged)
         }
     }

@@ -19,7 +19,7 @@ package struct Attachment: Sendable, Equatable {
     }
 }
 
-/// What the sender says of a file.
+/// The sender's description of a file.
 package struct FileDetails: Sendable, Equatable {
     /// Without a folder; `nil` if none that can be used was given.
     package var name: String?
@@ -95,7 +95,7 @@ package enum FileFailure: String, Hashable, Sendable, CaseIterable, Error {
     case gone
     /// The server does not give it to us.
     case forbidden
-    /// What the server has is not what the sender has sealed.
+    /// The server's file is not the one that the sender has sealed.
     case damaged
     /// A file of this device cannot be read or written.
     case unreadable

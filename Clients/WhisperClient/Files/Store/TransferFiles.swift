@@ -11,7 +11,7 @@ package actor TransferFiles {
     /// Files that no row names yet.
     private var held: Set<String> = []
 
-    /// Of what stands beside a host's file until it is whole.
+    /// Suffix of the partial file beside a host's target, until it is complete.
     static let targetSuffix = ".whisper-part"
 
     package init(folder: String) { self.folder = folder }
@@ -194,7 +194,7 @@ package actor TransferFiles {
         }
     }
 
-    /// What a process that was killed may have left beside the target.
+    /// Removes the partial file that a killed process may have left beside the target.
     package func removePartial(of target: String) { unlink(target + Self.targetSuffix) }
 
     /// Reads a sealed file once, and decrypts it if it is to be written.

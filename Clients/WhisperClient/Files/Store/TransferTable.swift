@@ -2,7 +2,7 @@ import Contract
 import FoundationEssentials
 import SQLite
 
-/// What the copies of a message of ours say of its file.
+/// A file, as the copies of our own message describe it.
 package struct OutgoingFile: Sendable {
     var details: FileDetails
     var secret: FileSecret
@@ -158,7 +158,8 @@ extension ClientStore {
         }
     }
 
-    /// Of messages whose sealed file is here, and of which nobody has a copy. Where some were cancelled all stay.
+    /// Forgets the copies of messages whose sealed file is here and whose copies have all failed. If some were
+    /// cancelled, all copies stay.
     /// - Returns: these messages, which have no copies any more.
     private static func forgetFailedCopies(ofFilesIn group: String, in database: Database) throws -> [String] {
         let cancelled = Self.text(.failed(.cancelled))
@@ -426,7 +427,7 @@ private struct KeptDetails: Codable {
     }
 }
 
-/// `FileSecret` in its column. Whoever reads the store reads the messages too.
+/// `FileSecret` in its column. A reader of the store reads the messages too.
 private struct KeptSecret: Codable {
     var objectKey: String?
     var nonce: Data

@@ -90,7 +90,7 @@ extension NetworkLink {
     private typealias FileChannel = NIOAsyncChannel<HTTPClientResponsePart, HTTPClientRequestPart>
 
     private func fileChannel(to text: String) async throws(LinkError) -> (FileURL, FileChannel) {
-        // Whoever talks to the server by TLS alone does so with its store.
+        // A client that uses TLS with the server also requires it of the server's file store.
         guard let url = FileURL(text), url.server.isSecure || !self.isSecure else {
             throw .unreachable("the server gave a URL that is not used")
         }

@@ -30,7 +30,7 @@ struct FilePointer: Codable, Sendable, Equatable {
         self.fileKeyBox = Box(nonce: text(nonce), ciphertext: text(box))
     }
 
-    /// Of a message that came.
+    /// The pointer in a received message.
     /// - Returns: `nil` if it has none.
     init?(_ incoming: MessageReceived) {
         struct Payload: Decodable { var attachment: FilePointer? }

@@ -73,8 +73,8 @@ extension WhisperClient {
         return messages
     }
 
-    /// Sends nothing more of what waits in this group. What is under way goes on.
-    /// - Returns: the messages of which something was given up.
+    /// Cancels the waiting copies in this group. Copies under way are still sent.
+    /// - Returns: the messages with a cancelled copy or upload.
     package func cancel(inGroup group: String) throws(ClientStoreError) -> [Message] {
         var changed: [UUIDText: Message] = [:]
         for copy in try self.store.waitingDeliveries(inGroup: group) where !self.groupOutbox.isUnderWay(copy) {

@@ -1,6 +1,6 @@
 package import Contract
 
-/// What is to be changed of a group: all of it or nothing.
+/// A change of a group, applied as a whole or not at all.
 package struct GroupUpdateOrder: Sendable, Equatable {
     package var title: String?
     package var added: [WhisperID]

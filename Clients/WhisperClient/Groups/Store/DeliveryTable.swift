@@ -6,11 +6,11 @@ import SQLite
 package struct GroupMail: Sendable, Equatable {
     package var groupID: String
     package var body: [UInt8]
-    /// What the envelope names.
+    /// The type in the envelope.
     package var messageType: String
-    /// With which it was signed before; `nil`: with the time of the attempt.
+    /// Time of its earlier signature; `nil`: the time of the attempt is signed.
     package var signedAt: Timestamp?
-    /// Of a message with a file.
+    /// The message's file, if it has one.
     package var file: OutgoingFile?
 }
 
@@ -114,7 +114,7 @@ extension ClientStore {
 
     // MARK: Sending
 
-    /// What is to be sent. A message that was deleted meanwhile, or a copy that does not wait, is nothing to send.
+    /// The copy as it is to be sent; `nil` if its message was deleted meanwhile, or the copy does not wait.
     package func mail(_ copy: GroupDeliveryID) throws(ClientStoreError) -> GroupMail? {
         try self.read { database -> GroupMail? in
             let sql = """
@@ -127,7 +127,7 @@ extension ClientStore {
             else { return nil }
             let signedAt = (row["signed_at"] as Int64?).map { Timestamp(milliseconds: $0) }
             if let body = row["body"] as [UInt8]? {
-                // Groups take no `system`. What it is stands inside; clients that do not know it show no text.
+                // Groups take no `system`. The body names the change; clients that do not know it show no text.
                 return GroupMail(
                     groupID: row["group_id"], body: Array(body), messageType: "file", signedAt: signedAt)
             }
@@ -312,7 +312,7 @@ extension ClientStore {
         }
     }
 
-    /// Of messages that are forgotten here.
+    /// Drops the sendings of messages that are forgotten here.
     static func dropForgottenSendings(in database: Database) throws {
         try database.execute(
             sql: """

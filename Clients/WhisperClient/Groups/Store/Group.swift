@@ -43,7 +43,7 @@ extension Group {
     }
 }
 
-/// What somebody did to a group.
+/// A change of a group.
 package struct GroupChange: Sendable, Equatable {
     /// `nil` if the group was only found in the server's list.
     package var actor: WhisperID?
