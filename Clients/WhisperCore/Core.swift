@@ -32,12 +32,12 @@ public final class Core: Sendable {
     private let key: Mutex<StoreKey?>
     private let phase: Mutex<Phase>
     private let requests = Requests()
-    /// Of whoever reads the core itself. Programs at seats have their own.
+    /// Feed of the host that reads the core itself. Programs at seats have their own.
     private let feed: EventFeed
     private let feeds = EventFeeds()
-    /// Whose events are rendered.
+    /// The open core whose events are rendered.
     private let source: Source
-    /// What changes the phase goes one after the other.
+    /// Changes of the phase run one after the other.
     private let turns = Mutex<Task<Void, Never>?>(nil)
 
     /// The events' way to the store, which comes and goes.
@@ -425,8 +425,8 @@ public final class Core: Sendable {
         }
     }
 
-    /// What a verb does with parameters that stand for themselves.
-    /// - Parameter seat: of the program that asks; `nil` if the core's own reader does.
+    /// Runs a verb whose parameters come apart from its name.
+    /// - Parameter seat: of the calling program; `nil` for the core's own reader.
     func outcome(ofVerb name: String, _ parameters: [UInt8], at seat: CoreSeat?) async -> Outcome {
         do throws(Command.Refused) {
             let command = try Command.read(verb: name, parameters)
@@ -610,7 +610,7 @@ public final class Core: Sendable {
     /// A program waits for another one's consumer.
     var hasWaitingReader: Bool { self.feeds.hasWaiting }
 
-    /// What the verb `session_status` says of the core itself.
+    /// The core's own part of the verb `session_status`.
     var status: (phase: StaticString, opened: OpenCore?) {
         switch self.phase.withLock({ $0 }) {
         case .noIdentity: ("noIdentity", nil)

@@ -3,10 +3,10 @@ import WhisperClient
 
 /// Where a core lives, and whom it talks to.
 public struct CoreConfiguration: Sendable, Equatable {
-    /// What the server is told: the contract knows two platforms. Everything that is not iOS is `android`.
+    /// The platform sent to the server: the contract knows two. Everything that is not iOS is `android`.
     public enum Platform: String, Sendable, CaseIterable { case ios, android }
 
-    /// What becomes of a store that another release has written.
+    /// Handling of a store that another release has written.
     public enum Confirmation: String, Sendable, CaseIterable {
         /// It is not touched: `needsUpgrade`, `needsDowngrade`.
         case error
@@ -16,7 +16,7 @@ public struct CoreConfiguration: Sendable, Equatable {
         case yesUpDown
     }
 
-    /// What the key of `Core.open` is.
+    /// Kind of the key given to `Core.open`.
     public enum KeyKind: String, Sendable, CaseIterable {
         /// 32 random bytes.
         case raw

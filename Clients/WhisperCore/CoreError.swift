@@ -4,27 +4,27 @@ import Contract
 public struct CoreError: Error, Sendable, Equatable {
     /// A word for programs. It never changes its meaning; later releases may add others.
     public enum Code: String, Sendable, CaseIterable {
-        // Of the call.
+        // The call.
         case closed, forked, suspended, busyReader, tooMany
         case tooLong, invalidCommand, unknownVerb, invalidField, notReadOnly
-        // Of opening.
+        // Opening.
         case config, locked, wrongKey, notADatabase, damaged, needsUpgrade, needsDowngrade, tooNew, unsupported
-        // Of the identity.
+        // The identity.
         case noIdentity, identityExists, words
-        // Of what was asked for.
+        // The subject of a verb.
         case unknownContact, bannedContact, blockedContact, toSelf, conflict, notFound, notText, unknownConsumer
-        // Of profiles.
+        // Profiles.
         case inUse, changed, outdated, unreadable
-        // Of calls, and of what programs hold open.
+        // Calls, and things that programs hold open.
         case busy, wrongStage
-        // Of groups.
+        // Groups.
         case notMember, notAgreed
-        // Of the server and its answers.
+        // The server and its answers.
         case offline, banned, unreachable, server, foreignKeys, changedKeys, nameTaken
         case forbidden, rateLimited
-        // Of files.
+        // Files.
         case file, tooLarge
-        // Of the device.
+        // The device.
         case store, `internal`
     }
 
@@ -33,11 +33,11 @@ public struct CoreError: Error, Sendable, Equatable {
     public var message: String
     /// The parameter that is wrong, if one is.
     public var field: String?
-    /// Of `unknownVerb`: verbs with similar names.
+    /// With `unknownVerb`: verbs with similar names.
     public var similar: [String] = []
-    /// Of `locked`: the process that has the folder open, if it has said so.
+    /// With `locked`: the process that has the folder open, if it has recorded its id.
     public var pid: Int?
-    /// Of `needsUpgrade`: migrations that wait. Of `needsDowngrade`: those to undo.
+    /// With `needsUpgrade`: migrations to apply. With `needsDowngrade`: migrations to undo.
     public var steps: Int?
 
     init(_ code: Code, _ message: String? = nil, field: String? = nil) {
@@ -90,7 +90,7 @@ extension CoreError.Code {
         }
     }
 
-    /// What it means, for `docs/core.md`.
+    /// Meaning of the code, for `docs/core.md`.
     package var about: String {
         switch self {
         case .closed: "There is no such handle, or it was closed."

@@ -13,7 +13,7 @@ public enum CoreLimits {
     public static let requestsUnderWayMax = 64
     /// Events without a number that wait for the reader. Beyond it the oldest go, and `eventsLost` says how many.
     public static let eventsWaitingMax = 1_024
-    /// Of these, events `log`. Beyond it the newest are left out, so that they displace nothing else.
+    /// Events `log` among them. Beyond it the newest are dropped, so that they displace no other events.
     public static let logsWaitingMax = 256
     /// Facts of an event `log`, and bytes of each and of its message.
     static let logFactsMax = 16

@@ -2,9 +2,9 @@ import Contract
 package import Dispatch
 import WhisperClient
 
-/// One of several programs that share a core: it reads events on its own, for a consumer of its own.
+/// One of several programs that share a core. It reads events for a consumer of its own.
 ///
-/// What it asks the server is answered to it alone. What passes is told to all.
+/// Answers to its requests go to this program alone. Passing events go to all programs.
 package final class CoreSeat: Sendable {
     let core: Core
     let feed: EventFeed
@@ -46,11 +46,12 @@ package final class CoreSeat: Sendable {
     /// Ends the current wait for an event, or the next one.
     package func interrupt() { self.feed.interrupt() }
 
-    /// The program is gone. What its consumer has not acknowledged waits for the next one. Doing it twice is harmless.
+    /// The program is gone. Events that its consumer has not acknowledged wait for the next reader. A second call is
+    /// harmless.
     package func leave() { self.core.remove(self) }
 }
 
-/// Who asks for something: where its events go.
+/// The calling program's feed, among those of its core.
 struct EventReader: Sendable {
     let feeds: EventFeeds
     let feed: EventFeed

@@ -2,7 +2,7 @@ import Contract
 
 /// A text as apps show it: `*bold*`, `_italic_`, `~struck~`, `` `code` ``, links, and a command at its beginning.
 ///
-/// Spans do not contain others, and do not go beyond a line. What is no span is plain. It takes time in proportion to the text.
+/// Spans do not contain others, and do not go beyond a line. Other text is plain. The time is proportional to the text.
 package struct TextSpan: Equatable, Sendable {
     package enum Format: String, CaseIterable, Sendable { case bold, italic, struck, code, link, command }
 
@@ -36,7 +36,7 @@ private struct SpanReader {
     private var spans: [TextSpan] = []
     /// Where the plain text begins that is not a span yet.
     private var plain = 0
-    /// Of each mark, up to where there is no end of a span.
+    /// For each mark, the place up to which no span ends.
     private var noEndBefore: [UInt8: Int] = [:]
 
     init(text: [UInt8]) { self.text = text }
@@ -45,7 +45,7 @@ private struct SpanReader {
         UInt8(ascii: "*"): .bold, UInt8(ascii: "_"): .italic, UInt8(ascii: "~"): .struck, UInt8(ascii: "`"): .code,
     ]
     private static let schemes = ["https://", "http://"].map { Array($0.utf8) }
-    /// What ends a sentence, not the link in it.
+    /// Marks that end a sentence, not the link in it.
     private static let marksBehindLinks = Set(".,;:!?'\")]}>*_~`".utf8)
 
     mutating func read() -> [TextSpan] {

@@ -3,7 +3,7 @@ import Dispatch
 import Glibc
 import WhisperCore
 
-// What `whispercore.h` declares. The compiler compares each function with its declaration there.
+// Functions declared in `whispercore.h`. The compiler compares each with its declaration there.
 
 @c @implementation
 public func wsp_abi_version() -> Int32 { WSP_ABI_VERSION }

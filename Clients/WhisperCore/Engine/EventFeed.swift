@@ -3,16 +3,17 @@ import Dispatch
 import Synchronization
 import WhisperClient
 
-/// Events on their way to one who reads them: numbered ones from the store, and those of now from a bounded queue.
+/// Events on their way to one reader: numbered events from the store, passing events from a bounded queue.
 final class EventFeed: Sendable {
     private struct State {
         /// Read from the store, the next at the end.
         var page: [[UInt8]] = []
         /// Without numbers, in their order, and whether a consumer would read them from the store.
         var waiting: [(event: [UInt8], kind: Kind)] = []
-        /// Of these, log lines.
+        /// Log lines among them.
         var logCount = 0
-        /// The reader is about to have a consumer. What it reads from the store then must not come without a number before.
+        /// The reader is about to have a consumer. Events that it then reads from the store must not come without a
+        /// number before.
         var isSubscribing = false
         /// Events without numbers that had no room since the last was read.
         var lost: Int64 = 0
@@ -58,16 +59,16 @@ final class EventFeed: Sendable {
     enum Kind: Equatable, Sendable {
         /// A consumer reads it from the store instead.
         case kept
-        /// Of now.
+        /// An event of the moment.
         case passing
-        /// What the core says of itself. It displaces nothing else.
+        /// A log line of the core. It displaces no other event.
         case log
     }
 
-    /// What a reader gets.
+    /// Result of a read.
     enum Next: Equatable, Sendable {
         case event([UInt8])
-        /// The time is over, or somebody has interrupted it.
+        /// The time is over, or the wait was interrupted.
         case nothing
         case closed
         case busy
@@ -211,7 +212,7 @@ final class EventFeed: Sendable {
     private func positionToRead() -> Int64? {
         self.state.withLock { state in
             guard state.hasMore, let consumer = state.consumer else { return nil }
-            // What comes from now on sets it again.
+            // Events from now on set it again.
             state.isBehind = false
             return consumer.position
         }

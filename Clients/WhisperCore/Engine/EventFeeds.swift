@@ -1,13 +1,13 @@
 import Dispatch
 import Synchronization
 
-/// The feeds of all who read a core's events. Each gets what passes, and numbered events for a consumer of its own.
+/// The feeds of all readers of a core's events. Each gets passing events, and numbered events for its own consumer.
 final class EventFeeds: Sendable {
     private struct State {
         var feeds: [EventFeed] = []
-        /// Who reads for a consumer.
+        /// The feed that reads for each consumer.
         var readers: [String: EventFeed] = [:]
-        /// Those who wait until a consumer has no reader.
+        /// Readers waiting until a consumer has no reader.
         var waiting: [DispatchSemaphore] = []
         var isClosed = false
 
@@ -18,10 +18,10 @@ final class EventFeeds: Sendable {
         }
     }
 
-    /// Whether somebody may read for a consumer.
+    /// Whether a feed may read for a consumer.
     enum Claim: Equatable, Sendable {
         case granted
-        /// Somebody else does.
+        /// Another feed does.
         case taken
         /// The feed is none of these: nobody reads from it.
         case noFeed
@@ -131,9 +131,9 @@ final class EventFeeds: Sendable {
         for feed in feeds { feed.unsubscribe(consumer) }
     }
 
-    /// Who reads for a consumer; `nil` if nobody does.
+    /// The feed that reads for a consumer, if any.
     func reader(of consumer: String) -> EventFeed? { self.state.withLock { $0.readers[consumer] } }
 
-    /// Somebody waits for a consumer to have no reader.
+    /// A reader waits for a consumer to have no reader.
     var hasWaiting: Bool { self.state.withLock { !$0.waiting.isEmpty } }
 }

@@ -3,9 +3,9 @@ import Dispatch
 import Synchronization
 import WhisperClient
 
-/// What programs hold open: each thing by one of them, and it ends when that program has gone.
+/// Things that programs hold open: each by one program, and it ends when that program is gone.
 final class Holds: Sendable {
-    /// What can be held.
+    /// A thing that a program can hold.
     enum Thing: Hashable, Sendable {
         case whispering(ConversationID)
         case listening(ConversationID)
@@ -22,13 +22,14 @@ final class Holds: Sendable {
 
     private struct State {
         var holders: [Thing: EventFeed] = [:]
-        /// Those who wait until something is let go.
+        /// Programs waiting until a thing is released.
         var waiting: [DispatchSemaphore] = []
     }
 
     private let state = Mutex(State())
 
-    /// While another program holds it, this waits: what that one has left may be ending still. It blocks its thread.
+    /// Waits while another program holds the thing: it may still be ending after that program has left. Blocks the
+    /// thread.
     func claim(_ thing: Thing, for feed: EventFeed, until deadline: DispatchTime) -> Claim {
         while true {
             let semaphore = DispatchSemaphore(value: 0)
@@ -99,7 +100,7 @@ struct Holder: Sendable {
 }
 
 extension OpenCore {
-    /// Ends what a program has held that is gone. What is not open any more stays as it is.
+    /// Ends a thing held by a program that is gone. A thing that is not open any more stays as it is.
     func end(_ thing: Holds.Thing) async {
         let client = self.client
         switch thing {

@@ -103,7 +103,7 @@ final class OpenCore: Sendable {
         await self.client.stopNearby()
     }
 
-    /// Ends the connection, and returns when it has. What is queued stays queued.
+    /// Ends the connection, and returns when it has ended. Queued messages stay queued.
     func disconnect() async {
         let (client, life) = self.running.withLock { ($0.client, $0.life) }
         guard let life else { return }

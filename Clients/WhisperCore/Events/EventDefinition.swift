@@ -7,7 +7,7 @@ package struct EventDefinition: Sendable {
     /// Whether consumers get it with a number, until they acknowledge it.
     package let isKept: Bool
     package let fields: ObjectSchema
-    /// What stands in `event`.
+    /// A sample of `event`.
     package let sample: String
 
     init(_ type: String, about: String, isKept: Bool, _ fields: [Field] = [], sample: String) {
@@ -34,7 +34,7 @@ package struct EventDefinition: Sendable {
         .eventsLost,
     ]
 
-    /// What stands around each event.
+    /// The object around each event.
     package static let envelope = ObjectSchema([
         Field(
             "seq", .integer(1...Int64.max), .optional,

@@ -67,7 +67,7 @@ enum EventText {
         return Self.envelope(json.finished(), number: nil, account: nil)
     }
 
-    /// What became of a question to the server.
+    /// The event `answer`: the outcome of a request to the server.
     /// - Parameter outcome: the members `result` or `error`.
     static func answer(
         _ request: Int64, verb: String, _ outcome: Outcome, corrID: String?, account: WhisperID?
@@ -134,7 +134,7 @@ enum EventText {
     }
 }
 
-/// What became of a verb.
+/// Result or error of a verb.
 enum Outcome: Sendable {
     /// The object of its result.
     case result([UInt8])

@@ -15,7 +15,7 @@ extension EventDefinition {
 
     /// In the order of the documents.
     static let ofLive: [EventDefinition] = [
-        // Of our own.
+        // Our own streams.
         Self.live(
             "liveStarted", about: "This device holds the stream: what is typed goes out.",
             [Field("isResumed", .bool, about: "Whether a stream goes on that was left without an end.")],
@@ -49,7 +49,7 @@ extension EventDefinition {
         Self.live(
             "liveKeysChanged", about: "From here on content is sealed with new keys.",
             [Field("generation", .integer(LiveLimits.generations))], sample: #","generation":2"#),
-        // Of others.
+        // Streams of others.
         Self.live("liveWaiting", about: "The whisperer is to decide about us."),
         Self.live(
             "liveJoined", about: "We listen.",

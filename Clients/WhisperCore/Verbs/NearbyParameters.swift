@@ -1,7 +1,7 @@
 import Contract
 import WhisperClient
 
-/// What verbs of phones nearby share.
+/// Parts that the verbs of nearby phones share.
 enum NearbyParameters {
     static let peer = TypedField.text("peer", 1...64, about: "As `nearby_list` has it.")
     /// As we are shown without a title.

@@ -1,7 +1,7 @@
 import Contract
 import WhisperClient
 
-/// What verbs of profiles share.
+/// Parts that the verbs of profiles share.
 enum ProfileParameters {
     static let result = [Field("profile", .object(Shapes.profile))]
     static let sample = #"{"type":"profile","profile":"# + Shapes.sampleProfile + "}"

@@ -35,14 +35,14 @@ enum RoomParameters {
     static let result = [Field("room", .object(Shapes.room))]
     static let sample = #"{"type":"room","room":"# + Shapes.sampleRoom + "}"
     static let sampleRoom = "{" + Shapes.sampleRoomID + "}"
-    /// Of verbs that ask the server.
+    /// Errors of verbs that ask the server.
     static let errors: [CoreError.Code] = [
         .noIdentity, .offline, .unreachable, .server, .notFound, .forbidden, .rateLimited, .store,
     ]
 }
 
 extension OpenCore {
-    /// Of links to the server.
+    /// Origin of links to the server.
     var origin: String { ((try? self.store.server()) ?? .local).origin }
 
     /// Adds a room that was entered.
@@ -55,7 +55,7 @@ extension OpenCore {
 }
 
 extension CoreError {
-    /// Of rooms and live conversations.
+    /// Errors of rooms and live conversations.
     init(of error: LiveError) {
         switch error {
         case .offline: self.init(.offline)
