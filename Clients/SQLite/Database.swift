@@ -27,7 +27,7 @@ package final class Database {
 
     deinit { self.close() }
 
-    /// Whoever asks later hears `.misuse`.
+    /// Later calls throw `.misuse`.
     func close() {
         self.statements = [:]
         sqlite3_close_v2(self.connection)
@@ -52,7 +52,7 @@ package final class Database {
 
     /// Runs statements that are divided by `;`, each prepared anew.
     /// - Parameter arguments: of all of them.
-    /// - Throws: `DatabaseError`. What ran before stays, unless a transaction takes it back.
+    /// - Throws: `DatabaseError`. Statements that ran before stay applied, unless a transaction takes them back.
     package func execute(sql: String, arguments: StatementArguments = []) throws {
         let connection = try self.handle
         var arguments = arguments.values[...]
@@ -138,7 +138,7 @@ package final class Database {
         }
     }
 
-    /// A full disk ends a transaction in its midst. What would follow must not be kept without what was before.
+    /// A full disk ends a transaction midway. Later statements must not be kept without the earlier ones.
     func checkTransaction() throws(DatabaseError) {
         guard self.isInTransaction, let connection, sqlite3_get_autocommit(connection) != 0 else { return }
         throw DatabaseError(.abort, "the transaction was taken back")

@@ -1,6 +1,6 @@
 import CSQLite
 
-/// What SQLite refused. Its text names tables and columns, and no value that was bound.
+/// A refusal by SQLite. Its text names tables and columns, and no bound value.
 package struct DatabaseError: Error, CustomStringConvertible {
     /// With what SQLite adds to it: a byte of its kind, and one that says more.
     package let extendedResultCode: ResultCode

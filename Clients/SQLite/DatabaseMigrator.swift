@@ -1,4 +1,4 @@
-/// What a file is brought up to date with, step by step. Each step is done once for a file, in a transaction.
+/// Steps that bring a file up to date. Each runs once per file, in a transaction.
 package struct DatabaseMigrator {
     private var steps: [(identifier: String, body: (Database) throws -> Void)] = []
 
@@ -12,14 +12,15 @@ package struct DatabaseMigrator {
     /// In the order in which they are done.
     package var migrations: [String] { self.steps.map(\.identifier) }
 
-    /// What was done for the file, also by later releases. The table's name is that of GRDB, which made the first stores.
+    /// Steps applied to the file, also by later releases. The table's name is that of GRDB, which made the first
+    /// stores.
     package func appliedIdentifiers(_ database: Database) throws -> Set<String> {
         guard try database.tableExists("grdb_migrations") else { return [] }
         return Set(try String.fetchAll(database, sql: "SELECT identifier FROM grdb_migrations"))
     }
 
-    /// Does what is missing.
-    /// - Throws: what a step throws, or SQLite. The steps before it are done.
+    /// Runs the missing steps.
+    /// - Throws: errors of a step, or of SQLite. The steps before it stay applied.
     package func migrate(_ queue: DatabaseQueue) throws {
         try queue.writeWithoutTransaction { database in
             try database.execute(

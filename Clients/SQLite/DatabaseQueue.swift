@@ -45,6 +45,6 @@ package final class DatabaseQueue: Sendable {
 
     package func writeWithoutTransaction<T>(_ body: (Database) throws -> T) throws -> T { try self.inTurn(body) }
 
-    /// Lets go of the file. Whoever asks later hears `.misuse`.
+    /// Closes the file. Later calls throw `.misuse`.
     package func close() { self.turn.withLock { _ in self.database.close() } }
 }

@@ -17,7 +17,7 @@ package enum DatabaseValue: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What goes into a column and comes out of it.
+/// A value that a column can hold.
 package protocol DatabaseValueConvertible {
     var databaseValue: DatabaseValue { get }
     /// - Returns: `nil` if the column has a value of another kind.

@@ -5,7 +5,7 @@ package final class Statement {
     private unowned let database: Database
     private let handle: OpaquePointer
     let sql: String
-    /// Of its rows. It is empty if the statement gives none.
+    /// Columns of its rows. Empty if the statement returns none.
     private lazy var columns = Row.Columns(
         (0..<sqlite3_column_count(self.handle)).map { String(cString: sqlite3_column_name(self.handle, $0)) })
 
@@ -31,7 +31,7 @@ package final class Statement {
         guard arguments.count == self.argumentCount else {
             throw DatabaseError(.misuse, "\(arguments.count) arguments for \(self.argumentCount)", sql: self.sql)
         }
-        // What it was given does not stay in memory, and a statement that stands still locks nothing.
+        // Bound values do not stay in memory, and an idle statement locks nothing.
         defer {
             sqlite3_reset(self.handle)
             sqlite3_clear_bindings(self.handle)

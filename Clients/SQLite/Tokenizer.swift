@@ -28,13 +28,13 @@ package protocol FTS5Tokenizer: AnyObject {
     ) -> CInt
 }
 
-/// One of ours, which tables name.
+/// A tokenizer of ours, which tables name.
 package protocol FTS5CustomTokenizer: FTS5Tokenizer {
     static var name: String { get }
     init(database: Database) throws
 }
 
-/// What SQLite needs to make one.
+/// SQLite's context for making a tokenizer.
 private final class TokenizerMaker {
     /// It closes before the maker goes.
     unowned let database: Database
@@ -46,7 +46,7 @@ private final class TokenizerMaker {
     }
 }
 
-/// What SQLite keeps of one.
+/// SQLite's reference to a tokenizer.
 private final class KeptTokenizer {
     let tokenizer: any FTS5CustomTokenizer
     init(_ tokenizer: any FTS5CustomTokenizer) { self.tokenizer = tokenizer }
