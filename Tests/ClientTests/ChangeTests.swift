@@ -48,7 +48,7 @@ import Testing
                 .change(MessageChange(target: reference, kind: $0, revision: Revision(time: 5, id: id)))
             }
         for body in bodies { #expect(MessageBody(body.bytes, id: id) == body) }
-        // Whoever knows no objects has the text all the same.
+        // A client that knows no objects has the text all the same.
         #expect(bodies[0].bytes.starts(with: Array("yes\0".utf8)))
         #expect(MessageBody.text("plain", replyTo: nil).bytes == Array("plain".utf8))
     }
@@ -184,7 +184,7 @@ import Testing
         #expect(
             try store.messages(with: bobID, limit: 9).map(\.content) == [.text("as written"), .text("edited")])
         #expect(try store.waitingChanges() == ids.count - 1)
-        // What was here and is gone waits for nothing.
+        // A change of a message that was here and is gone does not wait.
         try store.write { try $0.execute(sql: "DELETE FROM messages") }
         let late = self.change(.edit("late"), of: ids[0], at: 2)
         _ = try self.keep(store, .change(late, from: bobID, groupID: nil))
@@ -319,7 +319,7 @@ extension EngineTests {
             _ = try await bob.change(
                 MessageReference(id: answer.id, author: bobID), with: aliceWords.id, .delete)
             await changed(alice, hers) { $0.id == answer.id && $0.content == .deleted }
-            // Who gets a message may hear of it before its sender hears that it was accepted.
+            // A recipient may get a message before its sender learns that the server accepted it.
             while try !alice.store.unsettled().isEmpty || !bob.store.unsettled().isEmpty {
                 try Task.checkCancellation()
                 await Task.yield()
@@ -359,7 +359,7 @@ extension EngineTests {
                 if case .received(let message) = event { message.content == .text("last") } else { false }
             }
         }
-        // What was deleted before it went has never gone.
+        // A message that was deleted before sending was never sent.
         #expect(
             try bob.store.messages(with: aliceWords.id, limit: 9).map(\.content) == [.text("new"), .text("last")])
         #expect(try bob.store.waitingChanges() == 1)

@@ -5,7 +5,7 @@ import Testing
 @testable import WhisperClient
 @testable import WhisperCore
 
-/// What a person writes, as verbs.
+/// Input lines of a user, parsed to verbs.
 @Suite(.timeLimit(.minutes(2))) struct CommandParseTests {
     private static let id = "9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10"
 

@@ -84,7 +84,7 @@ import Testing
         #expect(contact.name == "Bob" && contact.keys == self.bob && contact.addedAt.milliseconds == 7)
         #expect(try store.contacts() == [contact])
         #expect(try store.backupTag() == "\"1\"")
-        // What came from the backup is not owed to it.
+        // A contact from the backup makes no new backup pending.
         #expect(try store.backupChanges() == 0)
         #expect(try store.merge(list, tag: "\"1\"", ownID: ownID).isEmpty)
     }
@@ -95,7 +95,7 @@ import Testing
         #expect(forged.keys == nil)
         #expect(try store.merge(self.list(forged), tag: "\"1\"", ownID: nil).isEmpty)
         #expect(try store.contacts().isEmpty)
-        // Whoever it is waits for keys that fit.
+        // The contact waits for keys that fit.
         #expect(try store.missingContacts() == [forged])
         _ = try store.pin(self.bob, of: bobID, name: "Bob", isBanned: false, at: self.now)
         #expect(try store.missingContacts().isEmpty)
@@ -114,14 +114,14 @@ import Testing
         #expect(try store.merge(backup, tag: "\"2\"", ownID: nil).map(\.id) == [erinID])
         #expect(try store.contact(bobID)?.name == "Bob")
         #expect(try store.contact(daveID)?.name == "Dave")
-        // Another here is called so already. The keys are what counts.
+        // Another contact has this name already. The keys are what counts.
         #expect(try store.contact(erinID)?.name == nil)
 
         let (list, changes) = try store.contactList(at: self.now)
         #expect(changes == 2)
         let names = Set(list.contacts.map { "\($0.whisperId) \($0.displayName ?? "-")" })
         #expect(names == ["\(bobID) Bob", "\(daveID) Dave", "\(erinID) bob"])
-        // What other clients wrote is not lost.
+        // Fields that other clients wrote are not lost.
         #expect(list.contacts.first { $0.whisperId == "\(bobID)" }?.notes == "met in Rome")
         #expect(list.contacts.allSatisfy { $0.keys != nil })
     }

@@ -287,7 +287,7 @@ import Testing
         #expect(try await self.kit.next(ann, "callAnswered").event["sdp"]?.string == "answer")
         try await self.kit.perform(ann, "call_ice {\(call),\"candidate\":\"path\"}")
         #expect(try await self.kit.next(bob, "callCandidate").event["candidate"]?.string == "path")
-        // What the server makes up is not shown: the call goes on.
+        // Signals that the server forges are not shown: the call goes on.
         for type in ["call_ice_candidate", "call_end"] {
             var forged = try #require(self.kit.server.frames("call_ice_candidate").last?.members)
             forged["ciphertext"] = .string("Y2lwaGVydGV4dA==")
@@ -319,7 +319,7 @@ import Testing
             #expect(relays?["urls"]?.elements == [.string("turn:x")])
         }
         #expect(self.kit.server.frames("get_turn_credentials").count == 1)
-        // Whoever goes ends the call.
+        // A caller that disconnects ends the call.
         try await self.kit.perform(ann, start)
         _ = try await self.kit.next(bob, "callIncoming")
         try await self.kit.perform(ann, "disconnect")

@@ -92,7 +92,6 @@ import Testing
         again.close()
     }
 
-    /// Whoever adds a migration adds its way back.
     @Test func eachNewMigrationHasAStep() {
         let migrations = ClientStore.migrator.migrations
         #expect(

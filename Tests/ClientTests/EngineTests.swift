@@ -309,7 +309,7 @@ import Testing
         return mail
     }
 
-    /// What does not verify never will. Unacknowledged it would come again with every page, and wake its recipient
+    /// Mail that does not verify never will. Unacknowledged it would come again with every page, and wake its recipient
     /// for days.
     @Test func mailThatDoesNotVerifyIsAcknowledgedKeptApartAndToldOnce() async throws {
         _ = self.server.enroll(IdentityKeys(bobWords).publicKeys)

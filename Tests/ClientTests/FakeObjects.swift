@@ -10,7 +10,7 @@ final class FakeObjects: Sendable {
     struct State {
         var objects: [String: [UInt8]] = [:]
         var presigned: [String: Int64] = [:]
-        /// What each upload and download has moved, in bytes; of a download its start too.
+        /// Bytes that each upload and download has moved; for a download its start too.
         var uploads: [Int] = []
         var downloads: [(start: Int64, bytes: Int)] = []
         /// The next transfers break after so many bytes.

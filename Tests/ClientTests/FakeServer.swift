@@ -40,7 +40,7 @@ final class FakeServer: ServerLink {
         var stripsSignatures = false
     }
 
-    /// What a client wrote, as far as anybody looks at it.
+    /// The fields of a client's frame that the tests use.
     struct Frame: Decodable {
         struct Payload: Decodable {
             var sessionToken: String?
@@ -100,7 +100,7 @@ final class FakeServer: ServerLink {
         /// The latest event of each group for people who are away.
         var waitingGroupEvents: [String: [String: String]] = [:]
         var faults = Faults()
-        /// What messages pointed to, as it came.
+        /// Attachments of messages, as they came.
         var attachments: [String] = []
         var keys: [String: PublicKeys] = [:]
         var tokens: [String: String] = [:]
@@ -354,7 +354,7 @@ final class FakeServer: ServerLink {
         }
     }
 
-    /// Of a message: its JSON.
+    /// The message's attachment, as JSON.
     private static func attachment(_ frame: [UInt8]) -> String? {
         (try? JSON(parsing: frame))?["payload"]?["attachment"]?.text
     }

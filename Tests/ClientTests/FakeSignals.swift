@@ -3,7 +3,7 @@ import TestKit
 
 @testable import WhisperClient
 
-/// What is of now alone, at the server in memory: logout, push tokens, typing, presence.
+/// The server's volatile state, in memory: logout, push tokens, typing, presence.
 extension FakeServer {
     private static let noted: Set<String> = [
         "logout", "update_tokens", "typing", "report", "get_turn_credentials", "live_join", "live_leave",

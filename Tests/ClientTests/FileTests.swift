@@ -49,7 +49,7 @@ import Testing
         while place < sealed.count {
             let end = min(place + Int.random(in: 1...100_000, using: &random), sealed.count)
             #expect(await self.files.append(Array(sealed[place..<end]), to: "s", at: Int64(place)))
-            // What does not fit behind the rest is refused.
+            // A piece that leaves a gap is refused.
             #expect(await !self.files.append([0], to: "s", at: Int64(end + 1)))
             place = end
         }

@@ -20,7 +20,7 @@ extension CoreTests {
         (try? Data(contentsOf: URL(fileURLWithPath: path))).map { Array($0) }
     }
 
-    /// What waits in the folders of sealed files.
+    /// Number of files in the folder of sealed files.
     private func sealed(_ name: String) -> Int {
         (try? FileManager.default.contentsOfDirectory(atPath: "\(self.folder.path)/\(name)/files").count) ?? 0
     }
@@ -124,7 +124,7 @@ extension CoreTests {
         let id = received?["messageId"]?.string ?? ""
         #expect(self.server.objects.state.withLock { $0.presigns } == 2)
 
-        // What the server has is not what was sealed, then it has nothing.
+        // First the server's file differs from the sealed one, then the server has none.
         let target = "\(self.folder.path)/b"
         let get = #"attachment_get {"messageId":"\#(id)","from":"\#(annID)","to":"\#(target)"}"#
         self.server.objects.set { for key in $0.objects.keys { $0.objects[key]![500] ^= 1 } }
@@ -211,7 +211,7 @@ extension CoreTests {
                 try await self.next(bob, "messageReceived").event["message"]?["messageId"]?.string ?? "")
         }
         objects.set { $0.holds = true }
-        // What bob sends, and what he fetches.
+        // Bob's upload, and his downloads.
         try await self.perform(bob, #"attachment_send {"chat":"\#(annID)","path":"\#(paths[3])"}"#)
         for (number, id) in came.enumerated() {
             let target = "\(self.folder.path)/got \(number)"
@@ -233,7 +233,7 @@ extension CoreTests {
         await bob.close()
     }
 
-    /// What a host keeps by itself, for example a file that it has downloaded.
+    /// Files that a host keeps by itself, for example downloaded ones.
     @Test func aHostSealsFilesOfItsOwn() async throws {
         let core = try self.open("ann")
         let plain = Sodium.random(Self.size)
@@ -355,7 +355,7 @@ extension CoreTests {
         for core in cores.dropFirst() { try await got(core, first) }
         #expect(uploads() == 2 && self.sealed("ann") == 0)
 
-        // Whoever was left out gets the file that another has.
+        // A member whose copy has failed gets the file that another member already has.
         self.server.set { $0.refusesCopiesTo = [ids[2]] }
         let second = try await self.perform(ann, send)["message"]?["messageId"]?.string
         try await got(cores[1], second)

@@ -46,7 +46,7 @@ extension CoreTests {
             let came = try await self.next(core, "messageReceived").event["message"]
             #expect(came?["text"]?.string == "tea on sunday" && came?["groupId"]?.string == group)
             #expect(came?["chat"]?.string == ids[0])
-            // Whoever writes to a group asks nobody for anything.
+            // A group message is not a contact request.
             #expect(try await self.perform(core, "request_list")["contacts"]?.elements.isEmpty == true)
         }
         _ = try await self.next(ann, "messageChanged") { $0["message"]?["state"]?.string == "delivered" }
@@ -187,7 +187,7 @@ extension CoreTests {
     }
 }
 
-/// What the store makes of groups.
+/// Groups in the store.
 @Suite struct GroupStoreTests {
     let folder: TemporaryFolder
     let ownID = aliceWords.id

@@ -7,7 +7,7 @@ import Testing
 @testable import WhisperClient
 @testable import WhisperCore
 
-/// What a core says of itself, to hosts that ask for it.
+/// Events `log` of a core, for hosts that ask for them.
 @Suite(.timeLimit(.minutes(2))) struct LogEventTests {
     let hosts: CoreHosts
 
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    /// What a client logs is constant text with facts of these names. Names of others stay in the library.
+    /// Log lines of a client are constant text with facts of these names. Facts of other names stay in the library.
     @Test func theServersRefusalIsToldWithoutIds() async throws {
         let ann = try await self.host("ann", .warning)
         try await ann.online()

@@ -97,7 +97,7 @@ let carolID = WhisperID("WSP-AAAA-AAAA-AAAA")!
         #expect(self.machine.disconnected() == [.giveUp(self.first, .triedTooOften)])
     }
 
-    /// What has waited for a connection is refused because of its age: nobody has to wait longer for that.
+    /// A message that waited long for a connection is refused for its age: its first retry is immediate.
     @Test mutating func anOldMessageIsSignedAnewAtOnceAndLaterAfterAPause() {
         self.machine.queued(self.first, to: bobID)
         self.machine.online()

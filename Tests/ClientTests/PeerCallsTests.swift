@@ -57,8 +57,8 @@ import Testing
         #expect(answered == [.answered(ids.0)])
     }
 
-    /// Whatever happens: one call is made or talked in and one rings, each call that was shown ends once, and none is heard of
-    /// after its end.
+    /// For any events: at most one call is made or in progress, and at most one rings. Each shown call ends once, and
+    /// has no event after its end.
     @Test(arguments: 1...60) mutating func eachCallEndsOnceAndTheBoundsHold(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var now = start

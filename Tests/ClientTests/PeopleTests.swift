@@ -112,7 +112,7 @@ import Testing
         #expect(try store.backupChanges() == owed + 1)
         #expect(try store.update(bobID, update) == .same(contact))
         #expect(try store.backupChanges() == owed + 1)
-        // What is not given stays.
+        // Omitted fields stay.
         let unpinned = try self.changed(try store.update(bobID, ContactUpdate(isPinned: false)))
         #expect(unpinned.notes == "met in Rome" && !unpinned.isPinned && unpinned.isMuted)
         let bare = try self.changed(try store.update(bobID, ContactUpdate(name: "", notes: "")))
@@ -293,7 +293,7 @@ extension EngineTests {
             }
             await #expect(throws: SendError.blockedContact) { try await alice.send("x", to: bobID) }
             for mail in [try self.mail("one"), try self.mail("two", verifies: false)] { self.server.deliver(mail) }
-            // What comes behind them shows that they were looked at.
+            // Mail behind the two shows that they were processed.
             let other = try SealedMessage(
                 Array("behind".utf8), messageID: "\(UUIDText.random())", from: dave.id, to: aliceWords.id,
                 reader: IdentityKeys(aliceWords).publicKeys,

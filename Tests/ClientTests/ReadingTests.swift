@@ -7,7 +7,7 @@ import Testing
 @testable import WhisperCore
 @testable import WhisperTerminal
 
-/// What belongs to which conversation, and what counts as seen.
+/// The conversation of a message, and the messages that count as read.
 extension EngineTests {
     @Test func filesAreShownAndAskedForByPath() {
         #expect(
@@ -144,7 +144,7 @@ extension CoreClientTests {
         #expect(direct.count == count - count / 5 && direct.allSatisfy { $0.message.isDirect })
         let first = try await client.unread(with: bobID, limit: 3).messages
         #expect(first.map(\.message.content) == ["1", "2", "3"].map { .text($0) })
-        // What was not shown stays unread.
+        // Messages that were not shown stay unread.
         try await client.markRead(Array(all.prefix(7)))
         #expect(try await client.unread(limit: 1).messages.first?.message.content == .text("8"))
         client.close()

@@ -44,7 +44,7 @@ import Testing
         #expect(self.pacer.nextWake == start + .seconds(20))
         #expect(self.pacer.due(at: start + .seconds(19)) == [])
         #expect(self.pacer.due(at: start + .seconds(20)) == [receipts[0]])
-        // What waits goes with the connection. The rate stays.
+        // Waiting receipts are dropped with the connection. The rate stays.
         self.pacer.delivered(receipts[1])
         self.pacer.disconnected()
         #expect(self.pacer.due(at: start + .seconds(20)) == [])

@@ -144,7 +144,7 @@ import Testing
     @Test func aPlainProfileIsSealedOnceAndErased() throws {
         let device = try self.plainProfile()
         #expect(try self.files(with: "quince", in: self.profile) != [])
-        // What was there can be read through another name, until it is erased.
+        // The old files can be read through another name, until they are erased.
         let (store, phrase) = (self.folder.path + "/old-store", self.folder.path + "/old-phrase")
         try FileManager.default.linkItem(atPath: self.profile + "/whisper.sqlite", toPath: store)
         try FileManager.default.linkItem(atPath: self.profile + "/phrase", toPath: phrase)

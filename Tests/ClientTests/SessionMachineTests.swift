@@ -192,8 +192,8 @@ import TestKit
         #expect(self.machine.timerFired(at: late + .seconds(7), using: &self.random) == [.fetch(cursor: nil)])
     }
 
-    /// Whatever arrives in whatever order: outside a connection there is always a next step, within one always a
-    /// deadline, and after a stop nothing starts again.
+    /// For any input in any order: outside a connection there is always a next step, within one always a deadline.
+    /// After a stop nothing starts again.
     @Test(arguments: UInt64(0)..<300)
     func itNeverGetsStuck(seed: UInt64) {
         var random = SeededGenerator(seed: seed)

@@ -37,7 +37,7 @@ import Testing
         #expect(keys.key(for: self.publicKey(0)) { SecretBytes([1]) } != nil)
     }
 
-    /// What identities share is used, not made again: the second box needs no X25519.
+    /// The shared key of two identities is reused, not made again: the second box needs no X25519.
     @Test func theSharedKeyIsThatOfTheBox() throws {
         let (alice, bob) = (IdentityKeys(aliceWords), IdentityKeys(bobWords))
         let nonce = [UInt8](0..<24)

@@ -7,7 +7,7 @@ import SQLite
 final class StatementTrace {
     private let store: ClientStore
     private let connection: OpaquePointer
-    /// From now on. Those of triggers begin with `--`.
+    /// Statements from now on. Statements of triggers begin with `--`.
     var statements: [String] = []
 
     init(_ store: ClientStore) throws {

@@ -77,7 +77,7 @@ let bobUnverified = Suspicion(sender: bobID, reason: .unverified)
                 UnsettledMessage(id: waiting.id, to: bobID, attempts: 0),
                 UnsettledMessage(id: underWay.id, to: bobID, attempts: 3),
             ])
-        // What was under way when the process died is queued again.
+        // A message under way when the process died is queued again.
         #expect(try store.messages(with: bobID, limit: 10).map(\.state) == [.queued, .queued, .sent, nil])
         #expect(try !store.keep(mail))
         #expect(try store.owedReceipts(limit: 10) == [OwedReceipt(id: mail.id, to: bobID)])
@@ -128,9 +128,9 @@ let bobUnverified = Suspicion(sender: bobID, reason: .unverified)
         let large = (0..<9).map { _ in self.unverified(String(repeating: "c", count: 500_000)) }
         for message in large { try add(message) }
         #expect(try store.quarantined() == Array(large.dropFirst()))
-        // What went stays counted.
+        // Dropped mail stays counted.
         #expect(try store.quarantineCounts() == [bobUnverified: small.count + large.count])
-        // One that is larger than everything may be is not kept; it is counted all the same.
+        // Mail larger than the whole bound is not kept, but counted.
         try add(self.unverified(String(repeating: "c", count: ClientLimits.quarantinedBytesMax)))
         #expect(try store.quarantined().isEmpty)
     }
@@ -176,7 +176,7 @@ let bobUnverified = Suspicion(sender: bobID, reason: .unverified)
         #expect(count == ClientLimits.rememberedIDsMax)
     }
 
-    /// Of a full conversation one more message reads one id, and forgets it.
+    /// In a full conversation one more message reads one remembered id, and forgets it.
     @Test func aMessageDoesNotReadAllRememberedIDs() throws {
         let store = try self.open()
         let trace = try StatementTrace(store)

@@ -33,7 +33,7 @@ import Testing
         #expect(!isStopNews)
     }
 
-    /// Whatever is typed: no two frames to a person within the pause, the last word arrives, and the bounds hold.
+    /// For any typing: no two frames to a peer within the pause, the last state arrives, and the bounds hold.
     @Test(arguments: 1...50) mutating func noFrameIsTooEarlyAndTheLastWordIsSaid(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let peers = (0..<(ClientLimits.typingPeersMax + 8)).map { Self.peer($0) }
@@ -65,7 +65,7 @@ import Testing
                 #expect(!isTyping)
                 continue
             }
-            // Who was told long ago that somebody types has stopped showing it.
+            // A peer that received a typing frame long ago does not show it any more.
             let isShown = last.isTyping && now - last.at < ClientLimits.typingShownFor
             #expect(isShown == isTyping || last.isTyping == isTyping)
         }

@@ -9,7 +9,7 @@ import Testing
 @testable import WhisperCore
 @testable import WhisperTerminal
 
-/// What commands ask of a core, and are told by it.
+/// Requests of commands to a core, and the answers.
 @Suite(.timeLimit(.minutes(2))) struct CoreClientTests {
     let hosts: CoreHosts
 
@@ -191,7 +191,7 @@ import Testing
         }
     }
 
-    /// Who has entered a room is alone with it among commands, and has left it when it has gone.
+    /// A command that has entered a room is alone with it among commands, and leaves it when it ends.
     @Test func aRoomHasOneCommand() async throws {
         let ann = try await self.hosts.online("ann")
         let one = try CoreClient.beside(ann.core, at: self.hosts.folder.path + "/one")

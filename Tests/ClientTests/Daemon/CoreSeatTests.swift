@@ -13,7 +13,7 @@ import Testing
 
     init() throws { self.hosts = try CoreHosts() }
 
-    /// What a program is answered.
+    /// The answer to a program's call.
     @discardableResult
     private func ask(
         _ core: Core, _ seat: CoreSeat?, _ verb: String, _ parameters: String = "{}"
@@ -65,7 +65,7 @@ import Testing
         try await self.ask(core, log2, "events_subscribe", #"{"consumer":"log"}"#)
         #expect(try self.numbers(echo2) == [numbers[2]])
         #expect(try self.numbers(log2) == numbers)
-        // What is told of now, all hear.
+        // All programs get events of the moment.
         try await self.ask(core, nil, "disconnect")
         for seat in [echo2, log2] {
             #expect(try self.events(seat).last?["event"]?["type"]?.string == "connection")
@@ -112,7 +112,7 @@ import Testing
         one.leave()
         #expect(try await second["type"]?.string == "subscribed")
         #expect(two.feed.consumerName == "bot")
-        // Whoever subscribes to another consumer, or ends it, lets go of the first.
+        // A program that subscribes to another consumer releases the first. The end of a consumer releases its reader.
         let three = try #require(core.seat())
         try await self.ask(core, two, "events_subscribe", #"{"consumer":"other"}"#)
         try await self.ask(core, three, subscribe.0, subscribe.1)
@@ -162,7 +162,7 @@ import Testing
         #expect(core.seat() != nil && core.seat() == nil)
         await core.close()
     }
-    /// Who holds something is alone with it, and what it held ends with it.
+    /// A program that holds a thing is its only user, and the thing ends with it.
     @Test func whatAProgramHoldsEndsWithIt() async throws {
         let ann = try await self.hosts.offline("ann")
         let id = try #require(
@@ -182,7 +182,7 @@ import Testing
         #expect(try await self.ask(core, two, "live_hold", hold)["type"]?.string == "held")
         #expect(try await self.ask(core, two, "live_roster", named).string == "notFound")
         two.leave()
-        // What another program has opened is not to be ended by this one.
+        // A program must not end a thing that another one has opened.
         let three = try #require(core.seat())
         #expect(try await self.ask(core, three, "live_hold", hold)["type"]?.string == "held")
         three.leave()
@@ -194,7 +194,7 @@ import Testing
         // Nobody would see it go.
         #expect(try await self.ask(core, five, "live_hold", hold).string == "unsupported")
         #expect(try await self.ask(core, nil, "live_hold", hold).string == "unsupported")
-        // What was stopped nobody holds any more.
+        // A stopped thing has no holder any more.
         try await self.ask(core, four, "live_stop", named)
         while try await self.ask(core, four, "live_roster", named).string != "notFound" { await Task.yield() }
         let (six, seven) = (try #require(core.seat()), try #require(core.seat()))

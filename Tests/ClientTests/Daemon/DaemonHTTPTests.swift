@@ -45,8 +45,8 @@ import Testing
             DaemonSession.write(Array(lines.joined(separator: "\r\n").utf8), to: self.descriptor)
         }
 
-        /// What comes until the text has something so often, or to its end.
-        /// - Parameter atOnce: bytes. With more than one, what comes behind the text may be read with it.
+        /// Reads until the text has the part so often, or to its end.
+        /// - Parameter atOnce: bytes of one read. With more than one, bytes behind the text may be read with it.
         func read(until part: String? = nil, times: Int = 1, atOnce: Int = 4_096) -> String {
             var text: [UInt8] = []
             var bytes = [UInt8](repeating: 0, count: atOnce)
@@ -157,7 +157,7 @@ import Testing
         let text = await Blocking.run { first.read(until: "contactChanged", times: 2) }
         let numbers = text.matches(of: #/id: ([0-9]+)\n/#).compactMap { Int64($0.1) }
         try #require(numbers.count >= 2, "\(text)")
-        // What is asked at `/rpc` in its name, the server answers to it.
+        // The server's answer to a call at `/rpc` in the consumer's name comes to its stream.
         #expect(core.seat(of: "my bot") != nil)
         let update = #"{"jsonrpc":"2.0","id":1,"method":"contact_add","params":{"whisperId":"\#(bob)"}}"#
         #expect(try await self.exchange(port, "POST /rpc?consumer=my%20bot", body: update).status == 200)

@@ -10,7 +10,7 @@ import Testing
 @testable import WhisperCore
 @testable import WhisperTerminal
 
-/// What stands between a program and a core.
+/// Lines and sockets between a program and a core.
 @Suite(.timeLimit(.minutes(2))) struct DaemonTests {
     let folder: TemporaryFolder
 
@@ -49,7 +49,7 @@ import Testing
     @Test func aLineComesInPieces() {
         let pieces = Array("first\nsecond\n".utf8).map { [$0] }
         #expect(self.lines(pieces, bytesMax: 8) == [.text(Array("first".utf8)), .text(Array("second".utf8))])
-        // What they hold is not looked at here.
+        // The bytes of a line are not checked here.
         #expect(self.lines([[0xFF, 0x00], [0x0A]], bytesMax: 8) == [.text([0xFF, 0x00])])
     }
 

@@ -33,7 +33,7 @@ import Testing
         #expect(self.all(feed) == ["2", "3"])
     }
 
-    /// Whoever comes back reads what came meanwhile once, with its number.
+    /// A returning consumer reads the events of its absence once, with their numbers.
     @Test func whatTheStoreHasIsNotToldBeforeTheSubscriptionToo() {
         let feed = self.feed(2)
         feed.push(Array("1".utf8), .kept)
@@ -102,7 +102,7 @@ import Testing
         let all = self.all(feed)
         #expect(all.first == "first" && all.count == CoreLimits.eventsWaitingMax)
         #expect(all[1...CoreLimits.logsWaitingMax].map { $0 } == (1...CoreLimits.logsWaitingMax).map { "log \($0)" })
-        // Whoever has read them has room again.
+        // Reading the log lines makes room again.
         feed.push(Array("log".utf8), .log)
         #expect(self.all(feed) == ["log"])
     }

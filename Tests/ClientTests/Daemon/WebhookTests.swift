@@ -12,7 +12,7 @@ import Testing
     private struct State {
         var posted: [String] = []
         var pauses: [Duration] = []
-        /// What the program says in turn. Then it takes everything.
+        /// The program's answers in turn. After the last it takes everything.
         var answers: [Bool] = []
     }
 
@@ -58,7 +58,7 @@ import Testing
             try await ann.perform(#"contact_update {"whisperId":"\#(bob)","name":"\#(name)"}"#)
         }
         var taken = program.taken.makeAsyncIterator()
-        // What a contact is called now stands in each of its events.
+        // Each event has the contact's current name.
         for _ in 0..<3 { _ = await taken.next() }
         let state = program.state.withLock { $0 }
         #expect(state.posted.count == 6)

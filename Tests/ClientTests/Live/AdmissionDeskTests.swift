@@ -200,7 +200,7 @@ import Testing
         #expect(queue.members == [self.people[0]])
     }
 
-    /// Whoever was let in and misses a key may still have the lines of before.
+    /// An admitted listener that misses a key may still have the earlier lines.
     @Test func aMemberThatMissesAKeyIsNotLetInAnew() {
         var queue = self.queue([self.people[0]])
         let member = queue.admit(self.people[0])

@@ -3,7 +3,7 @@ import Testing
 
 @testable import WhisperClient
 
-/// What a listener does with single packets (contract §14.10, §19.1 to §19.7d).
+/// A listener's handling of single packets (contract §14.10, §19.1 to §19.7d).
 @Suite struct ListenerMachineTests {
     typealias Action = ListenerMachine.Action
 
@@ -169,7 +169,7 @@ import Testing
         #expect(self.machine.keyArrived(generation: 2, at: self.now) == [.resync(position, line: 2)])
     }
 
-    /// What brought the key may be lost: it comes with every answer to `live_join`.
+    /// The frame with the key may be lost: every answer to `live_join` repeats the key.
     @Test mutating func aKeyThatDoesNotComeIsAskedFor() {
         self.begin()
         let first = self.now + ListenerMachine.keyAwaitedFor

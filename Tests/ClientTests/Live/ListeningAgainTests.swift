@@ -5,7 +5,7 @@ import Testing
 
 @testable import WhisperClient
 
-/// Whoever leaves and listens again while the answer to the first question is still on its way.
+/// A listener leaves and listens again while the answer to its first question is still on its way.
 @Suite(.timeLimit(.minutes(1))) struct ListeningAgainTests {
     private let engine: EngineTests
 

@@ -111,7 +111,7 @@ import Testing
         return machine
     }
 
-    /// Who misses a key joins again, and may have to wait for it: its user hears of both.
+    /// A listener that misses a key joins again, and may have to wait for it. Its user gets both events.
     @Test func whoWaitsForItsKeyIsToldWhenItIsThere() {
         var machine = ListeningMachine(isAdmitted: true)
         #expect(machine.connected() == .join)

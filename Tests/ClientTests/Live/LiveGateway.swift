@@ -2,12 +2,12 @@ import Contract
 
 @testable import WhisperClient
 
-/// What a gateway does with content (contract §14.9, §14.10), as far as machines can tell: checks, memory, catching up.
+/// A gateway's handling of content (contract §14.9, §14.10), as far as machines notice it: checks, memory, catching up.
 struct LiveGateway {
     typealias Packet = WhispererMachine.Packet
     typealias Instant = ContinuousClock.Instant
 
-    /// What listeners and whisperer are told.
+    /// Messages to listeners and to the whisperer.
     enum Told {
         case toAll(Packet)
         case toOne(Int, Packet)
@@ -51,7 +51,7 @@ struct LiveGateway {
 
     mutating func received(_ packet: Packet, from ears: [PrincipalID]) -> [Told] {
         let header = packet.header
-        // Of a holder that is none any more.
+        // A packet of a former holder.
         guard header.position.epoch == self.position.epoch else { return [] }
         if let to = header.to {
             guard header.position.seq == self.position.seq, let ear = ears.firstIndex(of: to) else { return [] }

@@ -53,7 +53,7 @@ import Testing
         #expect(try store.profile().id == profile)
     }
 
-    /// Whoever has the file alone learns no secret: neither of a conversation, nor of a link, nor of the profile.
+    /// The file alone discloses no secret: neither of a conversation, nor of a link, nor of the profile.
     @Test func theFileDisclosesNoSecret() throws {
         let conversation = Self.conversation()
         let store = try self.open()
@@ -91,7 +91,7 @@ import Testing
         #expect(throws: ClientStoreError.self) { try store.profile() }
     }
 
-    /// What is moved to another place does not open.
+    /// A seal that was moved to another place does not open.
     @Test func sealsHoldInTheirPlaceOnly() {
         let seal = StoreSeal(key: self.keys.storeKey)
         let sealed = seal.seal([1, 2, 3], place: "a")

@@ -4,7 +4,7 @@ import Testing
 @testable import WhisperClient
 @testable import WhisperTerminal
 
-/// What people type to whisper and see when they listen.
+/// Input lines of whisperers, and the output that listeners see.
 @Suite struct LiveTerminalTests {
     @Test(arguments: [
         ("hello", WhisperOrder.text("hello")), ("", .text("")), ("//etc/hosts", .text("/etc/hosts")),

@@ -6,7 +6,7 @@ import Testing
 
 /// Live text and the plaintext of packets (contract §14.9, §19.4, §19.7).
 @Suite struct LiveTextTests {
-    /// What people type, and what is hard: emoji of several scalars, combining marks, quotes, line ends, controls.
+    /// Common and hard characters: emoji of several scalars, combining marks, quotes, line ends, controls.
     static let alphabet: [Unicode.Scalar] =
         Array("abc \"\\|\té😀👩👧\u{200D}\u{301}\u{FE0F}\u{1F3FD}".unicodeScalars)
         + ["\n", "\r", "\u{2028}", "\u{2029}", "\u{0}", "\u{7}", "\u{85}", "\u{7F}"]

@@ -42,7 +42,7 @@ import Testing
         try await ann.perform(#"live_cue {\#(named),"sound":"air-horn"}"#)
         #expect(try await ann.refusal(#"live_cue {\#(named),"sound":"air-horn","say":"x"}"#) == "invalidField sound")
         #expect(try await ann.refusal("live_cue {\(named)}") == "invalidField sound")
-        // What waits for a server that is away has a bound.
+        // Content waiting for a server that is away has a bound.
         var refusal: String?
         for _ in 0..<WhispererMachine.queueMax where refusal == nil {
             let answer = try JSON(parsing: Array(await ann.core.perform(#"live_line {\#(named),"text":"x"}"#).utf8))

@@ -16,7 +16,7 @@ struct LiveWorld {
         var repetition = 0.0
         var unreadable = 0.0
         var delayMax = Duration.milliseconds(20)
-        /// Of each tick.
+        /// Probabilities for each tick.
         var reconnects = 0.0
         var interruptions = 0.0
         var takeOvers = 0.0
@@ -76,7 +76,7 @@ struct LiveWorld {
         var text = LiveText()
     }
 
-    /// What was said in one stream, as it left the whisperers.
+    /// The lines and texts of one stream, as they left the whisperers.
     struct Truth {
         var lines: [Int: LiveText] = [:]
         var saidAt: [Int: Timestamp] = [:]
@@ -220,7 +220,7 @@ struct LiveWorld {
         self.whisperer.stopped()
         self.audit.interrupted()
         self.holds = false
-        // What was written may have arrived.
+        // Written packets may have arrived.
         if Bool.random(using: &self.random) { self.up = [] }
         self.answers = []
         self.storedAnswers = []

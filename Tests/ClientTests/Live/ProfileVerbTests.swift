@@ -160,7 +160,7 @@ import Testing
         for host in [phone, tablet] { await host.core.close() }
     }
 
-    /// Whoever was taken out neither joins again nor reads. Another device does when it has the new link.
+    /// A removed device neither joins again nor reads. Another device does when it has the new link.
     @Test func aRenewedProfileIsClosedToWhoeverWasTakenOut() async throws {
         let (phone, tablet) = try await self.pair()
         let lost = try await self.hosts.online("lost")

@@ -41,7 +41,7 @@ struct WhispererAudit {
         if let wantedAt = self.wantedAt {
             #expect(now <= wantedAt + LiveLimits.wantedSnapshotWithin, "a snapshot that was wanted is late")
         }
-        // What cannot go for want of room goes within the next two slots.
+        // A snapshot without a free slot goes within the next two slots.
         if let firstDiff = self.firstDiff, !self.isQuiet {
             #expect(now <= firstDiff + LiveLimits.snapshotInterval + .milliseconds(250), "5 s of typing, no snapshot")
         }

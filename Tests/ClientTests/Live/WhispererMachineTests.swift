@@ -18,7 +18,7 @@ import Testing
 
     private mutating func due() -> [Packet] { self.machine.due(at: self.now, serverTime: self.serverTime) }
 
-    /// What goes out until then, each packet at its time.
+    /// Packets sent until then, each at its time.
     private mutating func run(until end: ContinuousClock.Instant) -> [Packet] {
         var packets = self.due()
         while let wake = self.machine.nextWake(at: self.now), wake <= end {
@@ -227,7 +227,7 @@ import Testing
         #expect(packets.allSatisfy { $0.header.to == self.listener && $0.header.position == last })
     }
 
-    /// What was asked before the removal comes late, and what was on its way is not sent either.
+    /// A request from before the removal arrives late, and a line already under way is not sent either.
     @Test mutating func whoIsLetInAgainGetsNoLineFromBefore() {
         self.begin()
         let since = self.serverTime

@@ -109,7 +109,7 @@ import Testing
         #expect(late == [] && self.machine.isIdle)
     }
 
-    /// Whatever comes in whatever order: an end for each beginning, and a bound for each wait.
+    /// For any events in any order: an end for each beginning, and a bound for each wait.
     @Test(arguments: 1...300) mutating func everyConnectionEndsOnce(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var now = start

@@ -112,10 +112,10 @@ private struct TwoWays {
     private var path = EnvelopePath<Int>()
     private var sent: [Int: WhisperID] = [:]
     private var files: Set<Int> = []
-    /// What the server was asked, without an answer.
+    /// Messages sent to the server, without an answer.
     private var asked: [Int] = []
     private var mailbox: [Int] = []
-    /// What the receivers have stored, without repetitions.
+    /// Messages that the receivers have stored, without repetitions.
     private(set) var inbox: [Int] = []
     private var known: Set<Int> = []
     private var packets: [Packet] = []
@@ -124,12 +124,12 @@ private struct TwoWays {
     private var connectionCount = 0
     private var isOnline = false
     private var healed: Way?
-    /// Messages that nobody tries any more, and nobody has.
+    /// Messages that no path tries any more, and no receiver has.
     private(set) var broken: [Int] = []
 
     init(seed: UInt64) { self.random = SeededGenerator(seed: seed) }
 
-    /// What has to be there in the end. Files go by the server alone.
+    /// Messages that must arrive in the end. Files go by the server alone.
     var owed: [Int] { self.sent.keys.filter { self.healed != .air || !self.files.contains($0) } }
 
     mutating func step() {

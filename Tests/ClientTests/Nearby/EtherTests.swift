@@ -35,7 +35,7 @@ import Testing
         phones[1].link.disconnect(try phones[1].current())
         try await phones[0].wait { $0 == .disconnected(try! phones[0].peer("Bert"), .hungUp) }
         try await phones[1].ended(.closed)
-        // Whoever was connected to shows itself again.
+        // A phone that was connected shows itself again.
         try await self.connected(phones)
         phones[0].link.disconnect(try phones[0].current())
         try await phones[0].ended(.closed)

@@ -2,9 +2,9 @@ import Synchronization
 
 @testable import WhisperClient
 
-/// Phones that see each other in memory. What is sent arrives at once, unless the test says otherwise.
+/// Phones that see each other in memory. A sent value arrives at once, unless the test says otherwise.
 final class FakeAir: Sendable {
-    /// What becomes of a value.
+    /// Result of sending a value.
     enum Fate: Sendable {
         case arrives
         case arrivesTwice

@@ -43,7 +43,8 @@ import Testing
         }
     }
 
-    /// Drops, repetitions, disorder and noise: a value comes once as it was, or not at all. What came whole comes.
+    /// Drops, repetitions, disorder and noise: a value comes once as it was, or not at all. A value without drops
+    /// comes.
     @Test(arguments: 1...400) func aValueComesAsItWasOrNotAtAll(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var reassembly = Reassembly()

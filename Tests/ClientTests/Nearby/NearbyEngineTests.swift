@@ -204,7 +204,7 @@ import Testing
         await bob.stopNearby()
     }
 
-    /// Whoever relays drops a message, and says instead of its reader that it was read.
+    /// A relay drops a message, and forges its reader's receipt.
     @Test func aForgedReceiptSettlesNothing() async throws {
         let (alice, bob) = try self.both()
         try self.pin(bobWords, at: alice)
@@ -443,7 +443,7 @@ import Testing
             try await self.prove(phone, words, to: hers)
             let there = NearbyPeer(name: "a")
             phone.send(try self.note("forged", from: words, signedBy: bobWords), to: there, token: 3)
-            // What comes after it tells that she has seen it.
+            // The event of a later phone shows that Alice has processed the forged message.
             let bare = self.air.phone("bare\(number)", isBare: true)
             bare.start(title: "Bare \(number)")
             await self.wait(for: hers) { (news: NearbyNews) in
@@ -461,7 +461,7 @@ import Testing
         await alice.stopNearby()
     }
 
-    /// Whoever has proven who they are speaks for nobody else, and of strangers not everything is taken.
+    /// A phone with a proven identity speaks for no other, and messages of strangers are bounded.
     @Test func aPhoneSpeaksForItselfAndStrangersAreBounded() async throws {
         let alice = try self.client("alice", aliceWords)
         let hers = await alice.events()

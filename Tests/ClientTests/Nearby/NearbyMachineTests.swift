@@ -66,7 +66,7 @@ import Testing
                 }
                 if case .disconnected(let peer, _) = event { names.remove(peer) }
             }
-            // What goes now arrives.
+            // A value sent now arrives.
             guard let peer = air.told(number).first else { continue }
             air.act(number) { $0.send(.bytes([UInt8(number)]), to: peer, token: 5, at: $1) }
         }
@@ -337,7 +337,7 @@ import Testing
         return self.hear(.central(peer, Self.greeting(byte)))
     }
 
-    /// What a phone of ours has, and that it takes our subscriptions.
+    /// Characteristics of a Whisper phone, and its acceptance of our subscriptions.
     private static let ours: [RadioEvent.PeripheralNews] =
         [.connected, .characteristics(NearbyService.characteristics)]
         + [NearbyService.fragments, NearbyService.hangUp, NearbyService.toCentral].map {
@@ -475,7 +475,7 @@ import Testing
         return actions + self.hear(.peripheral(peer, .value(characteristic, packet)))
     }
 
-    /// What comes over a connection that gave way is nobody's: the greeting that joins the two may be copied.
+    /// Values over a connection that gave way are dropped: the greeting that joins the two may be copied.
     @Test mutating func aConnectionThatGaveWayBringsNothing() {
         self.begin()
         let other = NearbyPeer(name: "anna as a peripheral")

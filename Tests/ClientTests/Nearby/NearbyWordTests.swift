@@ -5,7 +5,7 @@ import Testing
 
 @testable import WhisperClient
 
-/// What two of us say to each other, and what comes before it.
+/// Words between two Whisper phones, and the handshake before them.
 @Suite struct NearbyWordTests {
     private func handshake(_ words: Mnemonic, _ nonce: UInt8) -> NearbyHandshake {
         NearbyHandshake(
@@ -84,7 +84,7 @@ import Testing
             NearbyHello.proof(of: alice.hello, to: bob.hello) != NearbyHello.proof(of: bob.hello, to: alice.hello))
     }
 
-    /// Whoever relays lets both prove who they are, and then speaks instead of one of them.
+    /// A relay lets both prove their identities, and then speaks for one of them.
     @Test func receiptsThatTheOtherHasNotSignedAreRefused() throws {
         var (alice, bob) = try self.proven(1, 2)
         #expect(self.handshake(aliceWords, 1).receipt(.random(), .read) == nil, "nobody is there to be told")

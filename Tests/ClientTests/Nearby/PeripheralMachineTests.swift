@@ -121,7 +121,7 @@ import Testing
         #expect(unwanted == [])
     }
 
-    /// Whatever comes in whatever order: it is found, or has a guest, or is off; and each guest leaves once.
+    /// For any events in any order: the phone advertises, has a guest, or is off; each guest leaves once.
     @Test(arguments: 1...300) mutating func everyGuestLeavesOnce(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let peers = (0..<24).map { NearbyPeer(name: "p\($0)") }

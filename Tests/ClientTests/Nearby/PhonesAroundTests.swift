@@ -39,14 +39,14 @@ import Testing
         #expect(left == [] && gone == [.lost(Self.anna)])
     }
 
-    /// Whoever shows many addresses, or many titles of one, costs us a few events a second.
+    /// A phone that shows many addresses, or many titles of one, costs us a few events a second.
     @Test mutating func onlySoManyAreToldInASecond() {
         let max = NearbyLimits.phonesToldPerSecondMax
         let told = (0..<1_000).map { self.hear("p\($0)", "x") }
         #expect(told.allSatisfy { $0.count <= 1 } && told.count { !$0.isEmpty } == max)
         let titles = (0..<1_000).map { self.hear("p0", "title \($0)") }
         #expect(titles.allSatisfy { $0.isEmpty })
-        // What was not told is news when it is heard again.
+        // A change that was not reported is reported at the next sighting.
         let late = self.hear("p999", "x", after: 1)
         let title = self.hear("p0", "title 999", after: 1)
         #expect(late == [.found(NearbyPeer(name: "p999"), title: "x", strength: -50)])

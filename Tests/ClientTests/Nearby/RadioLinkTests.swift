@@ -47,7 +47,7 @@ import Testing
         #expect(radio.calls.filter { $0.hasPrefix("indicate") } == ["indicate anna hi", "indicate anna hi"])
     }
 
-    /// What nobody reads must not be taken for told.
+    /// Events without a reader must not count as delivered.
     @Test func aLinkThatNobodyReadsEnds() async throws {
         let radio = FakeRadio()
         let link = RadioLink(radio)

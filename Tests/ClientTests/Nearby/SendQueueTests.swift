@@ -86,7 +86,7 @@ import Testing
         #expect(self.queue.count == 0)
     }
 
-    /// Whatever the packet's size: between characters, and nothing is lost.
+    /// For any packet size: the text is cut between characters, and nothing is lost.
     @Test(arguments: [20, 23, 40, 185, 512]) mutating func aTextIsCutBetweenCharacters(mtu: Int) {
         let family = "\u{1F468}\u{200D}\u{1F469}\u{200D}\u{1F467}\u{200D}\u{1F466}"
         let text = "Grüße an alle hier, \(family) und 🇩🇪🇫🇷 " + String(repeating: "é", count: 100)

@@ -3,12 +3,12 @@ import TestKit
 
 @testable import WhisperClient
 
-/// Machines in one air, in one thread and under a clock of its own. What a phone does reaches the others later.
+/// Machines in one air, in one thread and under a clock of its own. A phone's actions reach the others later.
 ///
-/// What goes from one phone to another over one connection keeps its order. All else may overtake.
+/// Packets from one phone to another over one connection keep their order. All else may overtake.
 struct SimulatedAir {
     struct Faults {
-        /// Of a hundred packets: how many do not arrive, and how many arrive though their answer says no.
+        /// Packets in a hundred that do not arrive, and that arrive though their answer says no.
         var dropped = 0
         var unanswered = 0
         var full = 0

@@ -92,7 +92,7 @@ import Testing
                 machine.received(
                     content, from: Self.peer, Self.time(100 + Int64(number)), serverTime: Self.now, at: start) == [])
         }
-        // Of the last 64, those that are older than the offer belong to another one.
+        // The last 64 are kept. Candidates older than the offer belong to another one.
         let actions = machine.received(
             SignalContent(.offer, sdp: "o"), from: Self.peer, Self.time(150), serverTime: Self.now, at: start)
         #expect(actions.first == .link(Self.peer, number: 1, .accept("o", isFresh: true)))
@@ -129,7 +129,7 @@ import Testing
         _ = machine.changed(.away, Self.peer, Self.state(6, isConnected: false), at: start)
         // Nobody is there to answer.
         #expect(machine.nextWake == nil)
-        // What the server keeps reaches it.
+        // Signals that the server keeps still reach the peer.
         let soon = machine.changed(.back, Self.peer, Self.state(7), at: start + .seconds(29))
         #expect(soon == [.changed])
         _ = machine.changed(.away, Self.peer, Self.state(8, isConnected: false), at: start + .seconds(30))
@@ -167,7 +167,7 @@ import Testing
             machine.timerFired(at: due) == [
                 .link(Self.peer, number: 1, .drop), .link(Self.peer, number: 2, .offer),
             ])
-        // What the stack says of the connection before counts no more.
+        // The stack's reports of the replaced connection are ignored.
         #expect(machine.heard(.connected, of: Self.peer, number: 1, at: due) == [])
     }
 

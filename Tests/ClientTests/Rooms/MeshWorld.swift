@@ -14,7 +14,7 @@ struct MeshWorld {
         var loss = 0.0
         var repetition = 0.0
         var delayMax = Duration.milliseconds(20)
-        /// Of each tick.
+        /// Probabilities for each tick.
         var reconnects = 0.0
         var restarts = 0.0
         var departures = 0.0

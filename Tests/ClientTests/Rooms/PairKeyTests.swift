@@ -41,7 +41,7 @@ import Testing
         )
         let signal = try self.sent(offer, by: mine)
         #expect(self.opened(signal, .offer, by: theirs) == offer)
-        // Of another kind than inside.
+        // The outer kind differs from the one inside.
         #expect(self.opened(signal, .restart, by: theirs) == nil)
         var forged = signal
         forged.timestamp = Timestamp(milliseconds: 8)

@@ -75,7 +75,7 @@ import Testing
         #expect(numbers.count == 1 && numbers[0].count == 24)
         #expect(try await self.number(bob, id) == numbers)
 
-        // What is said of a connection that is no more changes nothing.
+        // A signal of a connection that is gone changes nothing.
         try await ann.perform(#"room_signal {"roomId":"\#(id)","to":"\#(bobID)","link":99,"kind":"failed"}"#)
         #expect(try await bob.refusalOfServer(#"room_close {"roomId":"\#(id)"}"#) == "forbidden")
         #expect(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import WhisperClient
 
-/// What somebody in a room knows of the others (contract §15.2, §19.23).
+/// A participant's knowledge of the others in a room (contract §15.2, §19.23).
 @Suite struct RoomVisitTests {
     private static let room = UUIDText("3d6f1f0e-8a55-4c7e-9d55-0c4b7d1f2a61")!
     private let host = Self.pair(1)
@@ -41,7 +41,7 @@ import Testing
         return visit
     }
 
-    /// Whoever leaves and comes in again by code does not have the link's secret any more.
+    /// A participant that leaves and returns by code does not have the link's secret any more.
     @Test(arguments: [RoomParticipant.Way.code, .link])
     func anotherSeatIsAnotherWay(way: RoomParticipant.Way) {
         let before = RoomParticipant.Way.allCases.first { $0 != way && $0 != .creator }!
@@ -49,7 +49,7 @@ import Testing
         #expect(visit.keys(of: Self.id(self.other))?.isSalted == (way == .link))
     }
 
-    /// What the server says later of the same seat, or late of an earlier one, takes the salt from nobody.
+    /// Later states of the same seat, and late ones of an earlier seat, do not remove the salt.
     @Test func oneSeatKeepsItsSalt() {
         let states = [
             self.state(2, seat: 2, via: .code), self.state(4, seat: 3, via: .link), self.state(5, seat: 3, via: .code),
