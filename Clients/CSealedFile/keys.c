@@ -13,7 +13,7 @@
 // Cost of a new file's derivation.
 #define DERIVATION_OPERATIONS 3
 #define DERIVATION_KIBIBYTES 65536
-// The most that a preamble may ask for: whoever writes to the disk must not exhaust the memory of who opens.
+// The most that a preamble may ask for: an attacker who writes to the disk must not exhaust the opener's memory.
 #define DERIVATION_OPERATIONS_MAX 16
 #define DERIVATION_KIBIBYTES_MAX 262144
 

@@ -34,13 +34,13 @@ struct sealed_file {
     sqlite3_file *real;
     uint8_t seal_key[SEALED_FILE_KEY_BYTES];
     uint8_t id[FILE_ID_BYTES];
-    // Of a WAL: the frame whose header came and whose page has not; 0 if there is none.
+    // WAL only: the frame whose header was written and whose page was not; 0 if there is none.
     sqlite3_int64 held;
     uint8_t held_header[FRAME_HEADER_BYTES];
-    // Of a WAL: the last frame that was written here under these salts. Beyond it a frame's header comes before its page.
+    // WAL only: the last frame written here under these salts. Beyond it a frame's header comes before its page.
     sqlite3_int64 newest;
     uint8_t salts[SALTS_BYTES];
-    // Of a memory file.
+    // Memory file only.
     uint8_t *bytes;
     sqlite3_int64 size, capacity;
 };
@@ -83,7 +83,7 @@ static int count_records(struct sealed_file *file, sqlite3_int64 *count) {
     return SQLITE_OK;
 }
 
-// What a record is bound to.
+// The binding of a record: file id, role and number.
 struct binding {
     uint8_t bytes[FILE_ID_BYTES + 1 + 8];
 };
@@ -451,7 +451,7 @@ static int open_preamble(struct sealed_file *file, const char *name, int may_wri
         return SQLITE_CANTOPEN;
     int rc = methods->xFileSize(file->real, &size);
     if (rc == SQLITE_OK && size == 0) {
-        // Of two that find an empty file one makes the preamble, and the other is busy or reads it.
+        // If two openers find an empty file, one makes the preamble, and the other is busy or reads it.
         if (!may_write) rc = SQLITE_CANTOPEN;
         for (int level = SQLITE_LOCK_SHARED; level <= SQLITE_LOCK_EXCLUSIVE && rc == SQLITE_OK; level++)
             if (level != SQLITE_LOCK_PENDING) rc = methods->xLock(file->real, level);

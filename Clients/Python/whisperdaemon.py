@@ -19,7 +19,7 @@ import whispercore
 from whispercore import Closed, CoreError
 
 # Events without a number that wait for `receive`. Beyond it the oldest go, and `eventsLost` says how many.
-# Of numbered ones the daemon sends no more than a few hundred that are not acknowledged.
+# The daemon sends at most a few hundred numbered events that are not acknowledged.
 EVENTS_WAITING_MAX = 1024
 # Seconds between two attempts to reach a daemon.
 PAUSE = 0.1
@@ -77,7 +77,7 @@ class Daemon(whispercore.Reader):
                     if message.get("method") == "event":
                         self._keep(message["params"])
                     elif message.get("id") is None:
-                        # Of no request: another program is connected.
+                        # An error without a request: another program is connected.
                         end = error(message)
                     else:
                         with self.lock:

@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// A virtual file system of SQLite that seals databases: `file:PATH?vfs=wsp&k=HANDLE`. What it writes is XChaCha20-Poly1305
-// of libsodium, under a key that the host gives. Numbers are written with their lowest byte first.
+// A virtual file system of SQLite that seals databases: `file:PATH?vfs=wsp&k=HANDLE`. It writes XChaCha20-Poly1305 of
+// libsodium, under a key that the host gives. Numbers are written with their lowest byte first.
 //
 // PATH begins with a preamble of 128 bytes:
 //   0 magic, 16 bytes    16 version    20 kind of key    24 operations    28 kibibytes    32 salt, 16 bytes
@@ -14,7 +14,7 @@
 // PATH-wal has a record for SQLite's header of 32 bytes, and one for each frame: its header of 24 bytes and its page.
 // Each record is bound to the file id, to its role (main or WAL) and to its number.
 //
-// What SQLite sees are pages of 4,096 bytes without a gap. The file must be in WAL mode before it is worth something: a
+// SQLite sees pages of 4,096 bytes without a gap. The file must be in WAL mode before it holds data of value: a
 // rollback journal is kept in memory, and refused once the file is in that mode. Temporary files are kept in memory.
 // PATH-shm is left to the system: it holds page numbers, and SQLite's running checksum of the last frame.
 
@@ -25,7 +25,7 @@
 /// Keys that are known at once.
 #define SEALED_FILE_KEYS_MAX 256
 
-/// What stands at a path.
+/// State of the file at a path.
 enum sealed_file_state {
     /// It opens with the key.
     SEALED_FILE_OPENS = 0,

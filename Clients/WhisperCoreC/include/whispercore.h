@@ -43,8 +43,8 @@ int32_t wsp_abi_version(void);
 char *wsp_open(const char *config_json, const uint8_t *key, size_t key_len, const char *confirm, wsp_handle *out);
 
 /*
- * Does one command: a verb, or a verb, a space and one JSON object; at most 524,288 bytes. It does local work only. What the
- * server says comes as events.
+ * Does one command: a verb, or a verb, a space and one JSON object; at most 524,288 bytes. It does local work only.
+ * Answers of the server come as events.
  */
 char *wsp_send(wsp_handle handle, const char *utf8, size_t len);
 
