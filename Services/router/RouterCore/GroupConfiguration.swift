@@ -1,6 +1,6 @@
 import Contract
 
-/// What operators may change about groups (contract §13a).
+/// Group settings that operators may change (contract §13a).
 package struct GroupConfiguration: Sendable {
     /// Groups that one identity owns.
     package var ownedMax: Int

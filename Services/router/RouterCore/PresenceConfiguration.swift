@@ -1,6 +1,6 @@
 /// How fast presence may change and how often it is told.
 package struct PresenceConfiguration: Sendable {
-    /// Whoever has been away for so long is offline; a quicker return tells nobody (contract §7: 15 s).
+    /// An identity is offline after this time without a connection; a return before is silent (contract §7: 15 s).
     package var offlineAfter: Duration
     /// A peer hears about another at most once in this time (contract §7: 30 s).
     package var pause: Duration
@@ -18,8 +18,8 @@ package struct PresenceConfiguration: Sendable {
 
 /// Bounds of what one router does for presence and typing.
 package enum PresenceLimits {
-    /// Of those an identity has written to, how many are looked at to find its peers: whoever writes to everybody must
-    /// not cost more than anybody else.
+    /// How many of an identity's correspondents are checked to find its peers. An identity that writes to everybody
+    /// must not cost more than others.
     package static let correspondentsMax: Int64 = 2_000
     /// Pairs remembered as written down today.
     package static let pairsWrittenMax = 500_000

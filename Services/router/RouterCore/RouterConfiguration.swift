@@ -12,7 +12,7 @@ package struct RouterConfiguration: Sendable {
     package var presence: PresenceConfiguration
     /// Jobs taken from each partition in one batch.
     package var jobsPerPartitionMax: Int
-    /// What may wait in one mailbox (contract §13a).
+    /// The most mail that may wait in one mailbox (contract §13a).
     package var bounds: MailBounds
     /// Bytes that may wait from all senders without any peer, in all mailboxes together (contract §13b).
     package var strangersBytesMax: Int

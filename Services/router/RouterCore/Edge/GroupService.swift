@@ -255,6 +255,7 @@ package struct GroupService: Sendable {
         return .reply(type: Groups.type, payload: Groups.json(groups: page, nextCursor: next?.text))
     }
 
-    /// What is left of a frame for groups: envelope, longest request id (every character escaped) and cursor off.
+    /// Bytes for groups in one frame, without the envelope, the longest request id (every character escaped) and the
+    /// cursor.
     private static let pageBytesForGroups = Limits.pageBytesMax - 512
 }

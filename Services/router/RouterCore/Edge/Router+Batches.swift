@@ -200,6 +200,6 @@ extension Router {
 }
 
 extension [MailboxTable.StoredMessages] {
-    /// Of mail.
+    /// Payload bytes of all the mail.
     fileprivate var bytes: Int { self.reduce(0) { $0 + $1.messages.reduce(0) { $0 + $1.mail.payload.count } } }
 }

@@ -2,7 +2,7 @@ import Bus
 import Contract
 import Store
 
-/// What the mailboxes' routers do for groups: they tell members what these have not heard of yet.
+/// Group work of the mailboxes' routers: they send members the events that these have not received yet.
 extension Router {
     /// Tells those of the members who are connected here. The others will be told when they bind.
     /// - Parameter read: reads the events.

@@ -2,7 +2,7 @@ import Contract
 import Store
 import Telemetry
 
-/// What mailboxes still take (contract §13a).
+/// Free space in mailboxes (contract §13a).
 extension Router {
     /// For each envelope what its recipient's mailbox takes; empty if all of them surely fit, as nearly always. Only then is nothing
     /// asked of the database. To be called when the batch before is stored and noted, and by no other than the connection that stores:
@@ -17,7 +17,7 @@ extension Router {
         return rooms.ofEnvelopes
     }
 
-    /// What the console shows of the fullest mailboxes.
+    /// Stores the fullest mailboxes; the console shows them.
     func noteFullMailboxes(_ pool: PostgresPool) async throws(StoreError) {
         let full = self.memory.loads.fullest(
             RouterLimits.fullMailboxesNotedMax, least: RouterLimits.fullMailboxLeast,
@@ -26,7 +26,7 @@ extension Router {
         try await pool.execute(FullMailboxesTable.note(full))
     }
 
-    /// What operators see of the fullest mailbox.
+    /// Sets the metrics of the fullest mailbox.
     func measureLoads() {
         let largest = self.memory.loads.largest(mayHold: self.memory.mailboxes.mayHold)
         self.metrics.mailboxLargestMessages.set(largest.messages)

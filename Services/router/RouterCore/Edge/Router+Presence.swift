@@ -36,7 +36,7 @@ extension Router {
         }
     }
 
-    /// What other routers say about peers, what they ask, and who is typing.
+    /// Handles other routers' news about peers, their questions, and typing notices.
     func heardPresence(_ batch: Batch, _ notices: inout NoticeBatch) {
         self.memory.presence.machine.inherit(batch.transitions)
         guard !batch.presence.isEmpty || !batch.presenceQuestions.isEmpty || !batch.typing.isEmpty else { return }
@@ -196,7 +196,7 @@ extension Router {
         }
     }
 
-    /// What got lost on the way is lost: presence is true again with the next change.
+    /// A lost message is not repeated: presence is true again with the next change.
     private func send(_ news: [Partition: [PresenceNews]]) {
         for (partition, list) in news {
             for part in Self.parts(of: list) {

@@ -82,8 +82,8 @@ extension Router {
         if slices.contains(0) { self.wakes.forget(olderThan: now) }
         try await self.catchUp(behind)
         try await self.read(late) { session, _, found, notices in
-            // A busy client always has mail under way: only what it has had for long is late. What was accepted later than
-            // now was accepted before the database's clock was set back.
+            // A busy client always has mail under way: only mail without a receipt for long is late. Mail dated later
+            // than now was accepted before the database's clock was set back.
             let young = 0..<self.configuration.resendAfter.milliseconds
             let mail = found.messages.filter { !young.contains($0.age) }.map(\.mail)
             session.resent(

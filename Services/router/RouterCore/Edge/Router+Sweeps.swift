@@ -3,8 +3,8 @@ import Contract
 package import Store
 import Telemetry
 
-/// What time does to stored mail. Runs beside the batches, on a database connection of its own; doing it twice, or two
-/// routers doing it at once, does no harm.
+/// Periodic work on stored mail. Runs beside the batches, on a database connection of its own. Doing it twice, or in
+/// two routers at once, does no harm.
 extension Router {
     /// Sweeps until cancelled.
     package func sweep(_ pool: PostgresPool) async throws {
@@ -27,7 +27,7 @@ extension Router {
         }
     }
 
-    /// What fails is logged, and keeps nothing else from being done.
+    /// Logs a failure, so that it does not stop the other tasks.
     private func attempt(_ what: StaticString, _ work: () async throws(StoreError) -> Void) async {
         do throws(StoreError) {
             try await work()
@@ -36,8 +36,8 @@ extension Router {
         }
     }
 
-    /// What is not known to be committed stands in a stream. All streams, because while the database is away
-    /// they have no owner, and most to tell.
+    /// A stream holds the Jobs that are not known to be committed. All streams are measured, because without the
+    /// database they have no owner and are the longest.
     private func measureStreams() async {
         let streams = Partition.all.map { Keyspace.mailbox($0).name } + [Keyspace.groups.name]
         if let wakes = try? await self.bus.depth(of: [Keyspace.wakes.name]).first { self.wakesWaiting = wakes }
@@ -55,7 +55,7 @@ extension Router {
     /// ones are looked at; what is older was told when its sender was last connected, or waits until it is.
     private func tellLingering(_ pool: PostgresPool) async throws(StoreError) {
         guard !self.memory.sessions.isEmpty else { return }
-        // Numbers grow with time. What was drawn since the last look may be on its way.
+        // Numbers grow with time. Outcomes since the last check may still be on their way.
         let last = try await pool.query(SegmentsTable.turns).first { $0.parent == .outcomes }?.last ?? 0
         // The first look goes back a little: another router may have died before this one came to look.
         if self.outcomeMarks.isEmpty { self.outcomeMarks = [last - RouterLimits.lingeringLookBack] }
@@ -80,7 +80,7 @@ extension Router {
         notices.send()
     }
 
-    /// Who has mail in the partitions taken lately: nobody else's mailbox has to be looked into.
+    /// Learns which recipients have mail in the partitions taken lately: no other mailbox there has to be read.
     private func learnMailboxes(_ pool: PostgresPool) async throws(StoreError) {
         for partition in self.owned.keys {
             guard let term = self.memory.mailboxes.term(of: partition) else { continue }
@@ -183,7 +183,7 @@ extension Router {
     private func wakeWaiting(_ pool: PostgresPool) async throws(StoreError) {
         var left = self.toWake
         self.toWake = []
-        // What could not be looked through is looked through the next time.
+        // Partitions that could not be searched are searched the next time.
         defer { self.toWake.formUnion(left) }
         for partition in left where self.wakesWaiting < self.configuration.wakesWaitingMax {
             var next = partition.identities.lowerBound
@@ -209,7 +209,8 @@ extension Router {
     }
 }
 
-/// What waits in a router's partitions: counted if that was not too much, else at least its share of what Postgres estimates for all.
+/// Messages waiting in a router's partitions: counted, unless they are too many. Otherwise at least the partitions'
+/// share of Postgres' estimate for all.
 func pendingMessages(_ found: [MailboxTable.Statistics]) -> Int64 {
     let counted = found.reduce(0) { $0 + $1.counted }
     guard found.contains(where: { $0.counted > RouterLimits.pendingCountedMax }) else { return counted }

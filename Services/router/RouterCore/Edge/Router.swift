@@ -18,12 +18,12 @@ package actor Router: PartitionOwner {
     private let process = NodeID.random()
     private let worker: PartitionWorker<Partition>
 
-    /// Of the identities in the partitions that are ours.
+    /// State about the identities in our partitions.
     var memory: RouterMemory
     var wakes = WakeMemory()
     /// Given when there is something to tell of presence.
     let presenceSignal = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    /// What stands in the way of emptying the segment whose turn comes next.
+    /// The work left before the segment whose turn comes next can be emptied.
     var clearings: [SegmentsTable.Parent: SegmentClearing] = [:]
     /// The last outcome's number at each of the latest looks for lingering ones, oldest first.
     var outcomeMarks: [Int64] = []
@@ -119,7 +119,7 @@ package actor Router: PartitionOwner {
         while !Task.isCancelled {
             try await self.look()
             if self.worker.isDraining { return }
-            // What has been read from a partition that was given up since is its next owner's.
+            // Jobs read from a partition that was given up since belong to its next owner.
             batch.keep { self.owned[$0] != nil }
             self.deferred.keep { self.owned[$0] != nil }
             if !self.toReadAgain.isEmpty {
@@ -146,8 +146,8 @@ package actor Router: PartitionOwner {
         do {
             try await self.handle(batch)
         } catch StoreError.refused(let state, let message) where batch.isSingle {
-            // One Job that the database will never take must not stop everything behind it. Whoever asked hears nothing and
-            // gets INTERNAL_ERROR.
+            // A Job that the database never accepts must not block all others behind it. Its caller gets no answer from
+            // us, and so INTERNAL_ERROR from the gateway.
             let asked = batch.firstAsked.map { "\($0.trace)" } ?? ""
             self.logger.error("job given up", [.trace: "\(asked)", .code: "\(state)", .error: "\(message)"])
             self.trim(batch)
@@ -157,7 +157,7 @@ package actor Router: PartitionOwner {
 
     // MARK: Intake
 
-    /// Reads what has arrived, until there is something to do now. What nobody waits for is deferred.
+    /// Reads arrived Jobs until some cannot wait. Jobs whose answer nobody awaits are deferred.
     private func nextBatch() async throws(BusError) -> Batch {
         while true {
             let left = self.deferred.timeLeft(at: .now)
@@ -211,7 +211,7 @@ package actor Router: PartitionOwner {
         return read
     }
 
-    /// What is done leaves its stream.
+    /// Removes handled Jobs from their streams.
     func trim(_ batch: Batch) {
         guard !batch.leavesStreams else { return }
         for (partition, through) in batch.lastPositions where through > .start {
@@ -285,14 +285,14 @@ package actor Router: PartitionOwner {
         self.logger.notice("partitions given up", [.count: .number(partitions.count)])
     }
 
-    /// What was read before stays where it may be lost, and wake-ups that may be lost are looked for.
+    /// Jobs are read again from streams that may have lost some, and lost wake-ups are searched for.
     package func busHasLost(_ losses: BusLosses) {
         self.toReadAgain = Set(self.owned.keys.filter { losses.includes(Keyspace.mailbox($0).name) })
         self.toWake.formUnion(losses.includes(Keyspace.wakes.name) ? Set(self.owned.keys) : self.toReadAgain)
     }
 
-    /// A node did not hear a Notice.
-    /// - Parameter time: when the Notice was begun. What was announced since was announced by a node that is there.
+    /// A node did not receive a Notice.
+    /// - Parameter time: when the Notice was begun. Connections announced since then were announced by a live node.
     func unheard(by node: NodeID, _ error: BusError?, since time: Int64) {
         if error != nil {
             // The bus was away: nobody knows what got through. Gateways tell anew who is there and how far they are.
@@ -303,7 +303,7 @@ package actor Router: PartitionOwner {
             }
             return
         }
-        // The node is gone, and with it its connections. What they did not acknowledge waits, and its owners are woken.
+        // The node is gone, and with it its connections. Their unacknowledged mail waits, and its recipients are woken.
         for (_, session) in self.memory.sessions where session.node == node && session.knownSince <= time {
             self.ended(session)
         }

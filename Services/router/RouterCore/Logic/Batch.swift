@@ -64,7 +64,7 @@ struct Batch {
         }
     }
 
-    /// What was read after it.
+    /// Appends a batch that was read later.
     mutating func add(_ later: Batch) {
         var later = later
         for list in Self.lists { list.move(&later, &self) }
@@ -180,7 +180,7 @@ extension Batch {
     }
 }
 
-/// What makes a message one message (contract §6): sender, id without regard to case, recipient.
+/// The identity of a message (contract §6): sender, id without regard to case, recipient.
 struct MessageKey: Hashable {
     var sender: WhisperID
     var messageID: UUIDText

@@ -1,6 +1,6 @@
 import Contract
 
-/// What a router does for a batch, in the order decided.
+/// An effect of a batch outside the database, in the order decided.
 enum BatchAction {
     case answer(AnswerAddress, Answer)
     case tell(NodeID, NodeEvent)
@@ -12,13 +12,13 @@ enum BatchAction {
     case forgetWake(WhisperID)
 }
 
-/// What a batch means once its transaction is committed.
+/// The effects of a batch once its transaction is committed.
 struct Settlement {
     var actions: [BatchAction] = []
     var events: [BatchEvent] = []
 }
 
-/// What operators learn of a batch.
+/// An event of a batch for logs and metrics.
 enum BatchEvent {
     /// - position: in `BatchPlan.accepts`.
     case judged(position: Int, AcceptStatement.Verdict)

@@ -1,8 +1,8 @@
 import Contract
 import Store
 
-/// What one batch asks of the database, and what follows from the answers. Pure: the router runs the transaction and does
-/// what `settle` returns.
+/// The statements of one batch, and the effects of their results. Pure: the router runs the transaction and does what
+/// `settle` returns.
 struct BatchPlan {
     /// Mailboxes that are read together.
     struct Page {
@@ -68,7 +68,7 @@ struct BatchPlan {
         _ fetches: [FetchRequest], _ pagesPerRead: Int, accepts: [AcceptEnvelope], _ mailboxes: MailboxMemory
     ) -> [Page] {
         guard !fetches.isEmpty else { return [] }
-        // What this very batch brings must be in its pages, and is not remembered yet.
+        // Messages of this very batch must be in its pages, and `mailboxes` does not remember them yet.
         let addressed = Set(accepts.map(\.to))
         func mayHold(_ identity: WhisperID) -> Bool { mailboxes.mayHold(identity) || addressed.contains(identity) }
         let empty = fetches.filter { !mayHold($0.caller.identity) }
@@ -202,7 +202,7 @@ struct BatchPlan {
         }
     }
 
-    /// What has been read of one of `pages`.
+    /// Settles the result of one of `pages`.
     func settle(
         _ page: Page, _ results: [MailboxTable.StoredMessages], in memory: inout RouterMemory, at now: Int64
     ) -> Settlement {

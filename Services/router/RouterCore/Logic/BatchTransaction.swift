@@ -15,9 +15,9 @@ struct BatchTransaction {
     private var removals: (outcomes: Pipeline.Ticket<Void>, news: Pipeline.Ticket<Void>)?
     private var page: Pipeline.Ticket<[MailboxTable.StoredMessages]>?
 
-    /// The order is part of the meaning. What a connection that binds finds waiting must not include what this very batch
-    /// brings: it would be held back for a client that sees no reason to fetch. A page must not show what this batch
-    /// acknowledges.
+    /// The order is part of the meaning. For a newly bound connection, mail of this very batch must not count as
+    /// waiting: it would be held back, and the client sees no reason to fetch it. A page must not show mail that this
+    /// batch acknowledges.
     init(
         _ plan: BatchPlan, attachments: AcceptStatement.Attachments, rooms: [MailRoom?], strangersMax: Int? = nil,
         mayHold: (WhisperID) -> Bool
@@ -49,7 +49,7 @@ struct BatchTransaction {
         if let first = plan.pages.first { self.page = self.pipeline.add(MailboxTable.read(first.requests)) }
     }
 
-    /// What is not removed is told again, and confirmed again.
+    /// Clients get the outcomes and group events that are not removed again, and confirm them again.
     mutating func leaveOutRemovals() {
         guard let removals = self.removals else { return }
         self.pipeline.replace(removals.outcomes, with: OutcomesTable.remove([]))
@@ -70,7 +70,7 @@ struct BatchTransaction {
     }
 }
 
-/// What the statements of a batch answered. What the batch did not ask is empty.
+/// Results of a batch's statements. A result is empty if the batch did not need its statement.
 struct BatchAnswers {
     /// For each connection that binds.
     var newest: [MailboxTable.Newest] = []

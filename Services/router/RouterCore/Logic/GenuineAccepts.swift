@@ -6,11 +6,11 @@ struct GenuineAccepts {
     private(set) var unique: [AcceptEnvelope] = []
     /// For each of `unique`, who else sent the same in this batch and gets the same answer.
     private(set) var repeats: [Int: [AnswerAddress]] = [:]
-    /// Whose signature does not fit.
+    /// Addresses of senders whose signature is invalid.
     private(set) var forged: [AnswerAddress] = []
 
-    /// A message as one session sent it. Of an older session it is stale, and that is no answer for a newer one that sends it
-    /// again.
+    /// A message as one session sent it. A message of an older session is stale, and that is no answer for a newer
+    /// session that sends it again.
     private struct SentMessage: Hashable {
         var key: MessageKey
         var epoch: Epoch

@@ -13,7 +13,7 @@ package struct Group: Hashable, Sendable {
             self.joinedAt = joinedAt
         }
 
-        /// Who is the older member; of those who came together, the one with the lower id.
+        /// Whether `a` is the older member; between members who joined together, the lower id counts as older.
         static func isOlder(_ a: Member, _ b: Member) -> Bool {
             (a.joinedAt, a.identity.bits) < (b.joinedAt, b.identity.bits)
         }
@@ -21,7 +21,7 @@ package struct Group: Hashable, Sendable {
 
     package let id: UUIDText
     package var title: String
-    /// Of a group that has ended: who left last.
+    /// The owner; after the group has ended, the last one to leave.
     package var owner: WhisperID
     package var revision: Int64
     package let createdAt: Timestamp
@@ -65,7 +65,7 @@ package struct Group: Hashable, Sendable {
     }
 }
 
-/// What one frame did to a group.
+/// The effect of one frame on a group.
 package struct GroupChange: Hashable, Sendable {
     package var event: GroupEvent.Event
     /// As it is now.
@@ -75,12 +75,12 @@ package struct GroupChange: Hashable, Sendable {
     package var removed: [WhisperID]
     /// As the actor signed it: kept with the event, and handed on.
     package var signed: SignedGroupChange?
-    /// Those of `added` who are not the actor's peers, as `GroupBounds` found.
+    /// The identities in `added` who are not the actor's peers, as `GroupBounds` found.
     package var strangers: [WhisperID] = []
-    /// The frame asked for nothing that was not so already: nothing is stored, and nobody but the actor hears of it.
+    /// The frame changes nothing: nothing is stored, and only the actor is answered.
     package var isEmpty = false
 
-    /// Who is to hear of it: those who are in the group now, and those who no longer are.
+    /// Recipients of the event: the present members, and those just removed.
     package var audience: [WhisperID] { self.group.members.map(\.identity) + self.removed }
 
     /// The payload of `group_event`.

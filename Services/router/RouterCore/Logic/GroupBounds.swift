@@ -1,6 +1,6 @@
 package import Contract
 
-/// What an identity has of groups before a change.
+/// An identity's use of groups before a change.
 package struct GroupUsage: Hashable, Sendable {
     /// Groups that it owns.
     package var owned = 0
@@ -22,7 +22,7 @@ package struct GroupUsage: Hashable, Sendable {
     }
 }
 
-/// What a change is judged by.
+/// The figures by which a change is judged.
 package struct GroupUsages: Sendable {
     package var byIdentity: [WhisperID: GroupUsage]
     /// The actor's additions of strangers that still count: milliseconds until each counts no more, the least first.
@@ -34,10 +34,11 @@ package struct GroupUsages: Sendable {
     }
 }
 
-/// What anybody may own, be in, and make others be in (contract §13a). A change that passes one bound is refused as a whole.
+/// Bounds on groups that an identity owns, is in, and adds others to (contract §13a). A change that passes one bound is
+/// refused as a whole.
 package enum GroupBounds {
-    /// Whose usage the change may raise, or whose place in lists of groups it moves forward. They are locked before their usage is
-    /// read, so that two changes at once cannot pass a bound together.
+    /// Identities whose usage the change may raise, or in whose lists of groups it moves the group forward. They are
+    /// locked before their usage is read, so that two changes at once cannot pass a bound together.
     package static func concerned(by change: GroupChange, insteadOf old: Group?) -> Set<WhisperID> {
         var concerned = Set(change.added)
         if old == nil || !change.added.isEmpty { concerned.insert(change.actor) }
@@ -46,8 +47,8 @@ package enum GroupBounds {
         return concerned
     }
 
-    /// - Parameter usages: of everybody whom `concerned` names. Whoever is missing has nothing yet.
-    /// - Returns: the change with an owner, and with what is to be remembered about those who were added.
+    /// - Parameter usages: of all identities that `concerned` names. A missing identity has no usage yet.
+    /// - Returns: the change with an owner, and with the strangers among the added, who are stored.
     package static func judge(
         _ change: GroupChange, _ usages: GroupUsages, _ configuration: GroupConfiguration
     ) throws(Refusal) -> GroupChange {
@@ -94,7 +95,8 @@ package enum GroupBounds {
             retryAfterMilliseconds: wait)
     }
 
-    /// The oldest admin, else the oldest member, takes the place of an owner who has left. Who owns too many is passed over.
+    /// The oldest admin, else the oldest member, takes the place of an owner who has left. Members who own too many
+    /// groups are passed over.
     private static func passOwnershipOn(
         in group: inout Group, _ usages: GroupUsages, _ configuration: GroupConfiguration
     ) throws(Refusal) {

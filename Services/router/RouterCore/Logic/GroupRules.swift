@@ -1,8 +1,8 @@
 package import Contract
 
-/// What becomes of a group when somebody asks for something (contract §6, §13). A frame is done as a whole or not at all.
+/// Rules for requests that create or change a group (contract §6, §13). A frame is done as a whole or not at all.
 package enum GroupRules {
-    /// Everybody who could be meant, and whether they are banned. Who is not in here does not exist.
+    /// All identities that the frame may mean, and whether they are banned. A missing identity does not exist.
     package typealias Known = [WhisperID: Bool]
 
     /// - Parameter id: of the new group.

@@ -1,5 +1,5 @@
-/// How many Jobs are taken from each partition at once. Redis counts entries, not bytes, so what the last read brought decides about
-/// the next. What one read can hold has a bound of its own (`BusLimits.readBytesMax`).
+/// How many Jobs are taken from each partition at once. Redis counts entries, not bytes, so the bytes of the last read
+/// decide about the next. One read has a bound in bytes of its own (`BusLimits.readBytesMax`).
 package struct IntakePace {
     private let most: Int
     /// Jobs of each partition. One in the beginning, and for partitions taken over: what a router may have died of stands there.

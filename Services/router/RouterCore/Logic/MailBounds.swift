@@ -3,7 +3,7 @@ package import Contract
 /// An amount of stored mail.
 package struct MailTally: Hashable, Sendable {
     package var messages: Int
-    /// Of payload, as it is stored.
+    /// Payload bytes, as stored.
     package var bytes: Int
 
     package static let zero = MailTally(messages: 0, bytes: 0)
@@ -27,7 +27,7 @@ package struct MailTally: Hashable, Sendable {
     package func fits(_ bound: MailTally) -> Bool { self.messages <= bound.messages && self.bytes <= bound.bytes }
 }
 
-/// What may wait in one mailbox (contract §13a).
+/// The most mail that may wait in one mailbox (contract §13a).
 package struct MailBounds: Sendable {
     /// In all.
     package var mailbox: MailTally
@@ -60,16 +60,17 @@ package struct MailBounds: Sendable {
 /// How much more one mailbox takes, of each kind. Below zero where a bound was passed before it was set.
 package struct MailRoom: Hashable, Sendable {
     package var mailbox: MailTally
-    /// Of the message's sender, if it is not the recipient's peer.
+    /// For mail of the message's sender, if it is not the recipient's peer.
     package var stranger: MailTally
     package var strangers: MailTally
 }
 
-/// What was counted in one mailbox.
+/// The result of counting one mailbox.
 package struct CountedMail: Hashable, Sendable {
     package var mailbox: MailTally
     package var strangers: MailTally
-    /// Of the senders that were asked for, and of all with more than `MailBounds.unlisted`. Who was asked for and is missing has none.
+    /// The senders that were asked for, and all with more than `MailBounds.unlisted`. A sender that was asked for and
+    /// is missing has no mail.
     package var senders: [WhisperID: MailTally]
 
     package init(mailbox: MailTally, strangers: MailTally, senders: [WhisperID: MailTally]) {

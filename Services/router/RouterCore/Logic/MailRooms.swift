@@ -1,10 +1,10 @@
 import Contract
 
-/// What the mailboxes of a batch's recipients take. Those that may reach a bound are counted first, if what is remembered
-/// of them does not say.
+/// Free space in the mailboxes of a batch's recipients. Mailboxes that may reach a bound are counted first, unless the
+/// remembered figures suffice.
 struct MailRooms {
     private let envelopes: [AcceptEnvelope]
-    /// What the batch brings to mailboxes that may reach a bound.
+    /// The batch's mail for mailboxes that may reach a bound: by recipient, then by sender.
     private var senders: [WhisperID: [WhisperID: MailTally]] = [:]
     private var rooms: [WhisperID: [WhisperID: MailRoom]] = [:]
     /// Recipients whose mailboxes must be counted.
@@ -29,7 +29,7 @@ struct MailRooms {
         }
     }
 
-    /// Whose mail is listed however little there is of it.
+    /// Senders whose mail is listed however little there is of it.
     var asked: Set<WhisperID> { Set(self.toCount.flatMap { self.senders[$0]!.keys }) }
 
     /// - Parameter mail: for each of `toCount`.
@@ -47,6 +47,6 @@ struct MailRooms {
 }
 
 extension AcceptEnvelope {
-    /// What it adds to a mailbox.
+    /// The message as an amount of mail.
     fileprivate var tally: MailTally { MailTally(messages: 1, bytes: self.payload.count) }
 }

@@ -1,13 +1,14 @@
 package import Contract
 
-/// How full the mailboxes of this router's partitions are, at most: what was counted, and all that was stored since. What left a mailbox
-/// since is not taken off, so a mailbox is never taken for emptier than it is; it is counted again when it seems to be full.
+/// Upper bound of the mail in the mailboxes of this router's partitions: the last count, and all that was stored since.
+/// Mail removed since is not subtracted, so a mailbox is never taken for emptier than it is. It is counted again when
+/// it seems to be full.
 ///
-/// It can know, because only the owner of a partition stores for it. A recipient who is missing has to be counted first. So a busy mailbox
-/// that stays small is counted once in as many messages as one stranger may leave in it, and a full one at most every
-/// `RouterLimits.recountPause`. Pure: holds no store and no clock.
+/// The bound holds because only the owner of a partition stores for it. A recipient without an entry has to be counted
+/// first. So a busy mailbox that stays small is counted once in as many messages as one stranger may leave in it. A
+/// full one is counted at most every `RouterLimits.recountPause`. Pure: holds no store and no clock.
 package struct MailboxLoads {
-    /// Of one sender, since the mailbox was counted.
+    /// Mail of one sender, since the mailbox was counted.
     private struct Sender {
         var tally: MailTally
         /// Not only known to be at most `MailBounds.unlisted` then.
@@ -17,7 +18,7 @@ package struct MailboxLoads {
     /// Kept of mailboxes that are not small.
     private struct Details {
         let countedAt: Int64
-        /// Whoever is no peer. Who was stored since counts as one.
+        /// Mail of senders who are no peers. All mail stored since the count is included.
         var strangers: MailTally
         var senders: [WhisperID: Sender]
     }
@@ -48,7 +49,7 @@ package struct MailboxLoads {
         self.sendersMax = sendersMax
     }
 
-    /// Of all others nothing is known any more.
+    /// Forgets mailboxes of partitions that are not owned.
     package mutating func keep(_ isOwned: (Partition) -> Bool) {
         self.loads = self.loads.filter { isOwned(Partition(of: $0.key)) }
     }
@@ -101,9 +102,9 @@ package struct MailboxLoads {
             Load(mailbox: mail.mailbox, details: Details(countedAt: now, strangers: mail.strangers, senders: known)))
     }
 
-    /// What the mailbox takes, for the statement that stores to judge by; `nil` if it takes all of it, whoever the senders are. To be
-    /// asked when `mustCount` has said no, or right after `counted`.
-    /// - Parameter senders: what the batch brings from each.
+    /// Free space of the mailbox, by which the storing statement judges; `nil` if all of it fits, whoever the senders
+    /// are. Call it when `mustCount` has returned false, or right after `counted`.
+    /// - Parameter senders: the batch's mail of each.
     /// - Returns: for each of `senders`.
     package func room(of recipient: WhisperID, _ senders: [WhisperID: MailTally]) -> [WhisperID: MailRoom]? {
         guard let load = self.loads[recipient], let details = load.details, !self.takes(senders, for: recipient)
@@ -160,7 +161,7 @@ package struct MailboxLoads {
     package struct FullMailbox: Equatable, Sendable {
         package var recipient: WhisperID
         package var mail: MailTally
-        /// Of the bound that is nearer: 1 is full.
+        /// Share of the nearer bound in use: 1 is full.
         package var fill: Double
     }
 
@@ -183,7 +184,7 @@ package struct MailboxLoads {
         self.senders += (load.details?.senders.count ?? 0) - (old?.details?.senders.count ?? 0)
         guard self.loads.count > self.recipientsMax || self.senders > self.sendersMax else { return }
         self.forgetAll()
-        // What is asked about next was not counted for nothing.
+        // The latest count must not be lost: it is needed next.
         self.loads[recipient] = load
         self.senders = load.details?.senders.count ?? 0
     }

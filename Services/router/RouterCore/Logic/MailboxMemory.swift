@@ -7,7 +7,7 @@ package import Contract
 /// stored before is read once after the partition was taken, beside the batches; everything since has gone through here.
 /// Pure: holds no store and no clock.
 package struct MailboxMemory {
-    /// One taking of a partition. What was read for an earlier one says nothing: somebody else may have stored since.
+    /// One period of owning a partition. Readings of an earlier one are void: another router may have stored since.
     package struct Term: Hashable, Sendable {
         let partition: Partition
         fileprivate let number: Int
@@ -15,7 +15,7 @@ package struct MailboxMemory {
 
     private struct Mailboxes {
         let term: Term
-        /// What had been stored before the partition was taken has been read.
+        /// All mail stored before the partition was taken has been read.
         var isKnown = false
         /// Upper bound of waiting messages by recipient; `some` if not counted. Once `isKnown`, others have none.
         var waiting: [WhisperID: Int] = [:]
@@ -45,7 +45,7 @@ package struct MailboxMemory {
         self.partitions[partition] = Mailboxes(term: Term(partition: partition, number: self.terms))
     }
 
-    /// Of all others nothing is known any more.
+    /// Forgets mailboxes of partitions that are not owned.
     package mutating func keep(_ isOwned: (Partition) -> Bool) {
         self.partitions = self.partitions.filter { isOwned($0.key) }
     }

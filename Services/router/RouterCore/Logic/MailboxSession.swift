@@ -39,7 +39,7 @@ package struct MailboxSession {
 
     /// - Parameters:
     ///   - newest: the highest number waiting in the mailbox, `nil` if it is empty.
-    ///   - known: the identity's session until now. What it leaves, nobody was woken for.
+    ///   - known: the identity's session until now. The identity was not woken for mail that this session leaves.
     package init(_ bound: BoundConnection, newest: Int64?, after known: MailboxSession? = nil, at now: Int64) {
         self.caller = bound.caller
         self.node = bound.node
@@ -79,8 +79,8 @@ package struct MailboxSession {
         self.newSince.map { now - $0 < RouterLimits.newcomerTime.milliseconds } ?? false
     }
 
-    /// Perhaps something did not get through that was sent. What is newer must not overtake it: it is held back until the gateway
-    /// says how far the connection is.
+    /// Mail that was sent may be lost. Newer mail must not overtake it: it is held back until the gateway reports the
+    /// connection's progress.
     package mutating func mayHaveLost(at now: Int64) {
         switch self.delivery {
         case .paging: break
@@ -189,10 +189,10 @@ package struct MailboxSession {
         }
     }
 
-    /// What lay in the range that was asked for has been read, and what is old enough has been sent again.
+    /// The mail in the requested range has been read, and all that is old enough has been sent again.
     /// - Parameters:
-    ///   - first: the lowest number that still lay there.
-    ///   - youngSince: when the oldest of those was accepted that are too young to be sent again.
+    ///   - first: the lowest number found there.
+    ///   - youngSince: when the oldest mail was accepted that is too young to be sent again.
     ///   - isAll: nothing lies behind what was read.
     package mutating func resent(count: Int, from first: Int64?, youngSince: Int64?, isAll: Bool, at now: Int64) {
         self.unacknowledged = isAll && youngSince == nil ? count : Self.some

@@ -14,7 +14,7 @@ package struct PartitionRun: Hashable, Sendable {
         self.partitions.lowerBound.identities.lowerBound...self.partitions.upperBound.identities.upperBound
     }
 
-    /// Of its partitions, by which the kept segment has an index of ages (`027_partitions.sql`).
+    /// Numbers of its partitions, by which the kept segment has an index of ages (`027_partitions.sql`).
     var numbers: [Int64] {
         (self.partitions.lowerBound.index...self.partitions.upperBound.index).map { Int64($0) }
     }

@@ -6,7 +6,7 @@ package import Contract
 /// state. Only pending transitions are remembered: identities that connect, leave, or were told about lately. All
 /// others are online if and only if they have a session. Times are the caller's clock in milliseconds.
 package struct PresenceMachine {
-    /// What peers are to be told.
+    /// A change of state to announce to an identity's peers.
     package struct Change: Hashable, Sendable {
         package var identity: WhisperID
         package var state: PresenceState
@@ -56,13 +56,13 @@ package struct PresenceMachine {
         }
     }
 
-    /// What those who ask now should believe: the same as everybody else. If it is about to change, they will be told
-    /// with everybody else.
+    /// The state for peers that ask now: the one announced last. If it is about to change, they get the announcement
+    /// with all others.
     package func isOnline(_ identity: WhisperID, hasSession: Bool) -> Bool {
         self.entries[identity]?.isToldOnline ?? hasSession
     }
 
-    /// What is to be told now, at most `limit` changes. It counts as told.
+    /// Changes to announce now, at most `limit`. They count as announced.
     package mutating func changes(at now: Int64, limit: Int = .max) -> [Change] {
         var changes: [Change] = []
         var settled: [WhisperID] = []
@@ -105,7 +105,7 @@ package struct PresenceMachine {
         return others
     }
 
-    /// Takes the transitions of the previous owner. What this router has heard since is newer.
+    /// Takes the transitions of the previous owner. This router's own entries are newer and stay.
     package mutating func inherit(_ transitions: [PendingTransition]) {
         for entry in transitions where self.entries[entry.identity] == nil && self.entries.count < self.entriesMax {
             self.entries[entry.identity] = entry

@@ -1,16 +1,16 @@
 import Contract
 
-/// What one router remembers for presence and typing. None of it is stored, and losing it tells nobody anything: a
-/// session that a gateway announces to a new router (`.live`, `.paging`) is taken for online without a word.
-/// A router that gives a partition up in good order leaves word of those who are just coming or going.
+/// One router's memory for presence and typing. None of it is stored, and losing it announces nothing. A session that a
+/// gateway announces to a new router (`.live`, `.paging`) counts as online silently. A router that gives a partition up
+/// in good order hands over the identities that are just coming or going.
 struct PresenceMemory {
-    /// What is told of the identities in our partitions.
+    /// Announcements about the identities in our partitions.
     var machine: PresenceMachine
-    /// What the identities in our partitions are told.
+    /// Announcements to the identities in our partitions.
     var pairs: PresencePairs
     var typing: TypingMachine
     var written = WrittenPairs()
-    /// Who has just connected and is to learn which peers are online.
+    /// Identities that have just connected and are to learn which peers are online.
     var newcomers: Set<WhisperID> = []
     /// Changes that count as told while their peers are being looked up.
     var telling: [PresenceMachine.Change] = []
@@ -72,7 +72,7 @@ struct PresenceMemory {
         self.earlyUntil = max(self.earlyUntil, end)
     }
 
-    /// Whoever has not been announced by now is not there.
+    /// Forgets news for listeners who have not been announced by now: they are not connected.
     mutating func forgetEarlyNews(at now: Int64) {
         guard self.earlyCount > 0, now >= self.earlyUntil else { return }
         self.early = [:]
@@ -94,7 +94,7 @@ struct PresenceMemory {
         self.left(identity, at: now)
     }
 
-    /// What the next owner of a partition has to know.
+    /// State that the next owner of a partition needs.
     struct HandoverState {
         /// Identities of the partition that are connecting or leaving.
         var transitions: [PendingTransition] = []

@@ -7,7 +7,7 @@ package import Contract
 package struct PresencePairs {
     private struct Entry {
         var toldAt: Int64
-        /// What this connection of the listener was told; `nil` if that is not known.
+        /// The state sent last on this connection of the listener; `nil` if it is not known.
         var isToldOnline: Bool?
         /// To be told at the end of the pause.
         var next: PresenceState?
@@ -26,7 +26,7 @@ package struct PresencePairs {
     /// When each pause began, in that order; those that have ended are in front of `head`.
     private var pauses: [(listener: WhisperID, about: WhisperID, toldAt: Int64)] = []
     private var head = 0
-    /// Whose earlier router may have told them anything, until `inheritedUntil`.
+    /// Listeners whose previous router may have sent them anything, until `inheritedUntil`.
     private var inherited: Set<WhisperID> = []
     private var inheritedUntil: Int64 = 0
 
@@ -72,7 +72,7 @@ package struct PresencePairs {
         return !isInherited
     }
 
-    /// What is told at the end of a pause.
+    /// Updates that are due at the end of a pause.
     package mutating func due(at now: Int64) -> [Update] {
         if now >= self.inheritedUntil { self.inherited = [] }
         var updates: [Update] = []

@@ -1,6 +1,6 @@
 import Contract
 
-/// What one router remembers of the identities in its partitions. Nothing of it is stored.
+/// One router's memory of the identities in its partitions. None of it is stored.
 struct RouterMemory {
     /// The live connections of these identities.
     var sessions = MailboxSessions()

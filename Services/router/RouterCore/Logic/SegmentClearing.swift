@@ -1,7 +1,8 @@
 package import Contract
 
-/// What one router has yet to move out of one young segment before it can be emptied: the rows of its own partitions, one run of
-/// them after the other, between its batches. Another router's rows are that router's work.
+/// The rows that one router has yet to move out of a young segment before it can be emptied. They belong to its own
+/// partitions. It moves one run of partitions after the other, between its batches. Another router's rows are that
+/// router's work.
 ///
 /// Pure: holds no store. Losing it, or doing it twice, does no harm.
 package struct SegmentClearing: Hashable, Sendable {

@@ -1,7 +1,7 @@
 import Contract
 
-/// Who was woken lately, so that a hundred messages to a sleeping phone make one Job. Bounded; forgetting somebody costs
-/// one wake-up too many, which the push service coalesces anyway.
+/// Identities woken lately, so that a hundred messages to a sleeping phone make one Job. Bounded; forgetting an
+/// identity costs one wake-up too many, which the push service coalesces anyway.
 struct WakeMemory {
     private var wokenAt: [WhisperID: Int64] = [:]
 
@@ -15,7 +15,7 @@ struct WakeMemory {
         return true
     }
 
-    /// Who has been there since is woken anew: the push of before has done its work.
+    /// An identity that has connected since is woken anew: the earlier push has done its work.
     mutating func came(_ identity: WhisperID) { self.wokenAt[identity] = nil }
 
     mutating func forget(olderThan now: Int64) {

@@ -6,7 +6,7 @@ import Store
 /// Messages of one recipient are accepted by one router at a time, the owner of the partition; the statement relies on
 /// that. Two messages with the same key must not be given together, but of different sessions: one of those at most is live.
 enum AcceptStatement {
-    /// What became of one message.
+    /// The verdict on one message.
     enum Verdict: Int16 {
         case accepted = 0
         /// The session is not the identity's live one.
@@ -34,7 +34,7 @@ enum AcceptStatement {
         case everyStrangerFull = 16
     }
 
-    /// What becomes of messages that point to an attachment. Batches without one get a statement that does not name it.
+    /// How to judge messages that point to an attachment. Batches without one get a statement that does not name it.
     enum Attachments {
         case none
         /// Linked by the function that attachments grants, in this very statement: the last check, so that only a message
@@ -66,7 +66,7 @@ enum AcceptStatement {
 
     struct Result {
         var verdict: Verdict
-        /// Of the mail, if it was accepted now.
+        /// The mail's number, if it was accepted now.
         var number: Int64?
     }
 
@@ -169,7 +169,7 @@ enum AcceptStatement {
             ELSE
         """
 
-    /// What the batch itself adds to each mailbox, up to and with each message.
+    /// The mail that the batch itself adds to each mailbox, up to and with each message.
     private static let storedBefore: StaticString = """
             END AS verdict
         FROM (

@@ -55,7 +55,7 @@ enum GroupNewsTable {
             """, first: Self.stored)
     }
 
-    /// Who has yet to hear of an event.
+    /// Members who have not confirmed an event.
     static func unheard(_ event: GroupNews.Event) -> Statement<[GroupNews]> {
         Statement(
             """
@@ -64,8 +64,8 @@ enum GroupNewsTable {
             """, each: Self.news)
     }
 
-    /// What each member has yet to hear, as much as may be sent at a time: first of groups that it owns, then of those where it is an
-    /// admin, then the rest; the oldest first.
+    /// Unconfirmed events of each member, as much as may be sent at a time. First of groups that it owns, then of those
+    /// where it is an admin, then the rest; the oldest first.
     static func pending(of members: [WhisperID]) -> Statement<[GroupNews]> {
         Statement(
             """
@@ -106,7 +106,7 @@ enum GroupNewsTable {
         GroupNews.Event(group: UUIDText(try row.next(PostgresUUID.self)), revision: try row.next())
     }
 
-    /// What happened, as clients are told, in the order of `events`.
+    /// Payloads of the events, as clients receive them, in the order of `events`.
     static func payloads(of events: [GroupNews.Event]) -> Statement<[StoredEvent]> {
         let groups = events.map { PostgresUUID($0.group) }
         let revisions = events.map(\.revision)
@@ -131,7 +131,7 @@ enum GroupNewsTable {
         """
     }
 
-    /// What has waited too long for somebody who is away. One that a change is replacing right now has not.
+    /// Removes news that has waited too long for an absent member. News that a change is replacing right now stays.
     static func expire(olderThan age: Duration) -> SQL {
         """
         DELETE FROM router.group_news WHERE number IN (

@@ -35,7 +35,7 @@ enum GroupTable {
         var isBanned: Bool
     }
 
-    /// Those of these that exist.
+    /// The existing identities among `ids`.
     static func identities(_ ids: [WhisperID]) -> Statement<[Identity]> {
         Statement(
             "SELECT whisper_id, epoch, is_banned FROM auth.mail_identities WHERE whisper_id = ANY (\(ids)::int8[])",

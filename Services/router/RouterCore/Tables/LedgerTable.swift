@@ -4,7 +4,7 @@ import Store
 /// `router.ledger`: one table for each day of signed times, and `ledger_kept` for rows of no day. `AcceptStatement` adds to it.
 enum LedgerTable {
     private static let dayMilliseconds: Int64 = 86_400_000
-    /// Of rows that no day's table takes.
+    /// The day of rows that no day's table takes.
     private static let noDay: Int32 = -1
 
     /// Days since 1970, in UTC. A time that no calendar here knows is of no day.
@@ -59,7 +59,7 @@ enum LedgerTable {
         Statement(value: "SELECT router.drop_ledger_day(now(), \(Int32(age.milliseconds / Self.dayMilliseconds)))")
     }
 
-    /// Rows of no day go by their age. Those of which a receipt just speaks are left to the next sweep.
+    /// Rows of no day go by their age. Rows that a receipt is just about are left to the next sweep.
     static func forgetKept(olderThan age: Duration) -> SQL {
         """
         DELETE FROM router.ledger_kept l USING (

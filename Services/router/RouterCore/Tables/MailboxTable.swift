@@ -23,7 +23,7 @@ enum MailboxTable {
         var hasMore = false
     }
 
-    /// Reads several mailboxes at once. Of each, no more than `limit` messages and about a page's bytes.
+    /// Reads several mailboxes at once: from each, no more than `limit` messages and about a page's bytes.
     static func read(_ requests: [ReadRequest]) -> Statement<[StoredMessages]> {
         let identities = requests.map(\.caller.identity)
         let epochs = requests.map(\.caller.epoch.value)
@@ -78,7 +78,8 @@ enum MailboxTable {
         return results
     }
 
-    /// What is left of a page's frame for mail: envelope, longest request id (every character escaped) and cursor off.
+    /// Bytes for mail in a page's frame, without the envelope, the longest request id (every character escaped) and the
+    /// cursor.
     private static let pageBytesForMail = Limits.pageBytesMax - 512
 
     struct Newest {
@@ -155,7 +156,7 @@ enum MailboxTable {
     struct Statistics {
         var partitions: Int
         var counted: Int64
-        /// Of all partitions.
+        /// For all partitions.
         var estimated: Int64
         var oldestSeconds: Double?
     }

@@ -59,8 +59,9 @@ enum OutcomesTable {
         """
     }
 
-    /// The oldest, if they are older than this: numbers grow with time, and there is no other index to ask in the young segments. What is
-    /// just being confirmed is left to its batch, which must never wait for a sweep that waits for it.
+    /// Removes the oldest outcomes, if they are older than this: numbers grow with time, and the young segments have no
+    /// other index to use. Outcomes that are just being confirmed are left to their batch, which must never wait for a
+    /// sweep that waits for it.
     static func expire(olderThan age: Duration) -> SQL {
         """
         DELETE FROM router.outcomes WHERE number IN (

@@ -66,8 +66,8 @@ enum PeersTable {
             })
     }
 
-    /// Forgets traffic that makes nobody peers any more. What a batch is just writing is left to the next sweep: a batch
-    /// must never wait for a sweep that waits for it.
+    /// Forgets traffic that makes nobody peers any more. Rows that a batch is just writing are left to the next sweep:
+    /// a batch must never wait for a sweep that waits for it.
     static func forget() -> SQL {
         """
         DELETE FROM router.peers p USING (

@@ -10,14 +10,14 @@ enum ReceiptStatement {
     struct Result {
         /// Which of the receipts given, from 0.
         var position: Int
-        /// Of the mail.
+        /// The mail's number.
         var number: Int64
         /// The mail was still in the mailbox.
         var wasPending: Bool
         var outcome: Int64
         /// The message id in its sender's spelling.
         var idCase: UInt32
-        /// Of group mail.
+        /// The group, if it is group mail.
         var group: UUIDText?
     }
 

@@ -12,7 +12,7 @@ enum SegmentsTable {
         var parent: Parent
         /// The last number drawn, by whomever.
         var last: Int64
-        /// Whose turn comes next: nobody writes into it now, and all that is in it is old.
+        /// The segment whose turn comes next: nobody writes into it now, and all that is in it is old.
         var next: Int16
         /// There is something in it, or was.
         var isUsed: Bool
