@@ -35,8 +35,8 @@ package enum GatewayLimits {
     package static let outboundBytesMax = 4 * Limits.frameBytesMax
     /// How long a closed connection may take to say goodbye before its socket goes.
     package static let closeLinger = Duration.seconds(5)
-    /// Bytes that are read from a client after the server's close frame before its socket goes. What a client had begun
-    /// to send stands before its answer: after 1009 that is the rest of a frame of any size.
+    /// Bytes read from a client after the server's close frame, before its socket is closed. A frame that the client
+    /// had begun to send precedes its answer: after 1009, the rest of a frame of any size.
     package static let closingBytesMax = 16 << 20
     /// Requests that fail here and get a line in the log each second. The others are counted in one line.
     package static let failureLinesPerSecond = 100
@@ -71,14 +71,15 @@ package enum GatewayLimits {
     /// Connections that ended while frames of theirs waited for a rate. These frames are still handled, up to
     /// `heldBytesUncounted` for each connection.
     package static let endedConnectionsMax = 1_024
-    /// Conversations whose shares are told when a connection ends. Of others they learn by reports.
+    /// Conversations whose shares are notified when a connection ends. Shares of other conversations learn it from
+    /// reports.
     package static let conversationsRememberedMax = 32
     /// Tokens and proofs of one address that wait until its rate of unknown tokens is known.
     package static let lookUpsWaitingMax = 1_024
     /// Tokens of the connections that ended last. They are looked up whatever their address has tried (`KnownTokens`).
     package static let knownTokensMax = 32_768
-    /// Bytes kept for all connections together that each keep more than `heldBytesUncounted`: what they have not read, messages that
-    /// are not complete, frames that wait. Whoever keeps most is closed (4010) beyond it.
+    /// Bytes kept for all connections together that each keep more than `heldBytesUncounted`: unsent bytes, incomplete
+    /// messages, waiting frames. Beyond it, connections without a session are closed first, then the largest (4010).
     package static let heldBytesMax = 128 << 20
     package static let heldBytesUncounted = 16 << 10
     /// Seconds between two looks whether a guest's token still lives: the Notice of its end may be lost.

@@ -7,7 +7,7 @@ package enum LiveFeedLimits {
     /// Bytes that are remembered of one stream, and of all streams of a gateway.
     package static let streamBytesMax = 256 << 10
     package static let memoryBytesMax = 64 << 20
-    /// Whoever comes back hears cues that are younger.
+    /// A listener that reconnects gets cues younger than this.
     package static let cueLife = Duration.seconds(5)
     /// Content behind which a ping goes, in bytes.
     package static let pingEveryBytes = 16 << 10

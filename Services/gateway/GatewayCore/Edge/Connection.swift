@@ -15,7 +15,7 @@ final class Connection {
         case handshake
         /// A WebSocket. Becomes `closing`.
         case open
-        /// A close frame is on its way. Of what the client sends, only its own close frame counts. Terminal.
+        /// A close frame is on its way. Only the client's own close frame still counts. Terminal.
         case closing(since: Int64)
     }
 
@@ -29,11 +29,11 @@ final class Connection {
     private var invalidFrames: UInt8 = 0
     private var invalidSince: Int64 = 0
 
-    /// Whose the connection is, and which of its frames wait.
+    /// The connection's session or guest, and its waiting frames.
     var machine = ConnectionSession()
-    /// What has been written to the client, and whether the router of the mailbox agrees.
+    /// How far mail has been written to the client, and whether the mailbox's router agrees.
     var deliveryCursor = DeliveryCursor(boundAt: Timestamp(milliseconds: 0))
-    /// What its client knows of peers.
+    /// Peers that the client was told are online.
     private var peersOnline = PeersOnline()
 
     /// Frames to be written at the end of this turn.
@@ -111,11 +111,11 @@ final class Connection {
         if case .open = self.phase { true } else { false }
     }
 
-    /// Whether the second is this connection's turn. What concerns every connection is spread over many seconds.
+    /// Whether the second is this connection's turn. Work for every connection is spread over many seconds.
     func isDue(every seconds: Int, at second: Int) -> Bool {
         (Int(truncatingIfNeeded: self.id.value) + second) % seconds == 0
     }
 
-    /// Whose it is, or was when it ended.
+    /// Its session; after it has ended, the last one.
     var session: Session? { self.machine.session }
 }

@@ -3,8 +3,8 @@ import NIOCore
 
 /// The socket under a connection's channel, for bytes that need not go through the channel's queue.
 ///
-/// A live packet is one small write to each listener, so what stands before the socket counts. While the queue is empty, bytes go to the
-/// socket itself. What the socket does not take goes to the queue, which keeps the order.
+/// A live packet is one small write to each listener, so the cost of a write counts. While the queue is empty, bytes go
+/// to the socket itself. Bytes that the socket does not take go to the queue, which keeps the order.
 struct DirectSocket {
     /// `nil` for a channel that has none.
     private let descriptor: NIOBSDSocket.Handle?

@@ -5,10 +5,10 @@ import Telemetry
 
 /// Connections come and go.
 extension Gateway {
-    /// What a connection reads after an event.
+    /// How a connection reads on after an event.
     enum Flow {
         case goOn
-        /// The server has said goodbye: only the client's close frame is looked for.
+        /// The server has sent its close frame: only the client's is awaited.
         case closing
     }
 
@@ -116,7 +116,7 @@ extension Gateway {
             self.metrics.bytesIn.increment(by: message.count)
             self.receive(message, on: connection)
         case .ping(let payload):
-            // Whoever pings faster than it may send frames is answered no faster than that.
+            // A client that pings faster than it may send frames is answered no faster than that.
             if connection.takeFrame(self.limits.frames, at: self.now) == nil {
                 self.write(to: connection) { WebSocketWriter.pong(payload, to: &$0) }
             }

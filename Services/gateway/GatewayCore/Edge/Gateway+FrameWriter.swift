@@ -4,7 +4,7 @@ import NIOCore
 import ServerCrypto
 import Telemetry
 
-/// What clients are told.
+/// Replies and refusals to clients.
 extension Gateway {
     /// Frames that the gateway itself handles.
     func answer(_ frame: ReceivedFrame, on connection: Connection) {

@@ -3,7 +3,7 @@ import Contract
 import NIOCore
 import Telemetry
 
-/// What happens because time passes. One look around a second; what concerns every connection is spread over many looks.
+/// Periodic work. One round a second; work for every connection is spread over many rounds.
 extension Gateway {
     func tick() async throws {
         try await withThrowingDiscardingTaskGroup { group in
@@ -62,9 +62,9 @@ extension Gateway {
                     }
                 }
                 if connection.machine.hasExpired(at: wallClock) {
-                    // Whoever has its socket must not get mail for longer than its token may send some.
+                    // The owner of the socket must not receive mail for longer than its token may send some.
                     self.refuse(connection, .notRegistered, requestID: nil)
-                    // Not as a session that was replaced: whose time is up logs in again.
+                    // Not as a replaced session: a client whose token has expired logs in again.
                     self.close(connection, .normal)
                     continue
                 }

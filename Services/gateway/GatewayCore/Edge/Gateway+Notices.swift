@@ -3,7 +3,7 @@ import Contract
 import NIOCore
 import Telemetry
 
-/// What other services say.
+/// Notices of other services.
 extension Gateway {
     func heard(_ event: SubscriptionEvent) {
         switch event {

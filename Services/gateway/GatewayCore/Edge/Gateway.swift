@@ -235,7 +235,7 @@ package actor Gateway: RequestHost, RateGateHost {
             guard let outgoing = connection.takeOutgoing() else { continue }
             bytes += outgoing.readableBytes
             if connection.send(outgoing) { continue }
-            // What little writes leave shows with the next ping of ours.
+            // Unsent bytes of small writes are noticed with our next ping.
             if outgoing.readableBytes > GatewayLimits.heldBytesUncounted / 4 { self.lookAtUnsent(of: connection) }
             if connection.isOpen, !connection.channel.isWritable {
                 self.metrics.slowConsumersClosed.increment()

@@ -4,7 +4,7 @@ import NIOCore
 /// Told to a connection's handler when its upgrade has been granted.
 struct BecomesWebSocket: Sendable {}
 
-/// The whole pipeline of a connection: bytes to messages, and nothing else. What they mean is the gateway's.
+/// The whole pipeline of a connection: it turns bytes into messages, and nothing else. The gateway interprets them.
 /// Small, because there is one for every idle client.
 final class SocketHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
@@ -24,7 +24,7 @@ final class SocketHandler: ChannelInboundHandler {
         case done
     }
 
-    /// What a client may send before it knows that it is welcome, in bytes.
+    /// Bytes that a client may send before its upgrade is granted.
     private static let eagerBytesMax = 64 * 1_024
 
     private let gateway: Gateway
@@ -94,8 +94,8 @@ final class SocketHandler: ChannelInboundHandler {
         if case .done = self.stage { return }
         self.count(buffer.readableBytes)
         guard buffer.readableBytes > 0 else { return }
-        // What was read before it must not be kept with it: a client whose reads always end inside a frame would
-        // otherwise have a buffer that only grows.
+        // Bytes read before the rest must not be kept with it. Otherwise a client whose reads always end inside a
+        // frame would have a buffer that only grows.
         self.partial = buffer.readerIndex > 0 ? ByteBuffer(bytes: buffer.readableBytesView) : buffer
     }
 
@@ -109,7 +109,7 @@ final class SocketHandler: ChannelInboundHandler {
         self.gateway.assumeIsolated { [id] in $0.holds(incoming: bytes, for: id) }
     }
 
-    /// What is still kept of an incomplete message is given up.
+    /// The rest of an incomplete message is given up.
     private func countNothing() {
         guard self.isCounted else { return }
         self.isCounted = false

@@ -1,7 +1,7 @@
 package import Contract
 package import NIOCore
 
-/// What limits per address count by (contract §11). Each connection keeps one.
+/// The key by which limits per address count (contract §11). Each connection keeps one.
 package typealias ClientAddress = NetworkAddress.Network
 
 extension NetworkAddress {

@@ -1,8 +1,8 @@
-/// Outcomes and group events that clients have confirmed, by their numbers: a router has to hear of them, and until it has
-/// deleted them, any router may send them once more. Whoever has confirmed something is not told it again.
+/// Outcomes and group events that clients have confirmed, by their numbers. The gateway reports them to routers; until a
+/// router has deleted one, any router may send it once more. A client does not get confirmed ones again.
 ///
-/// Pure. A repetition that slips through, because too much or too long ago was confirmed, does no harm: to be told twice
-/// is what clients must expect anyway.
+/// Pure. A repetition after too many confirmations, or too long a time, does no harm: clients must expect repetitions
+/// anyway.
 struct ConfirmedNumbers {
     private let rememberedMax: Int
     private var unsaid: [Int64] = []
@@ -25,7 +25,7 @@ struct ConfirmedNumbers {
         return true
     }
 
-    /// What routers have to hear, once.
+    /// Numbers to send to routers, once.
     mutating func takeUnsaid() -> [Int64] {
         defer { self.unsaid = [] }
         return self.unsaid

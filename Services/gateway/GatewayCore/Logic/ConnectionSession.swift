@@ -25,7 +25,7 @@ struct ConnectionSession: ~Copyable {
 
     // MARK: Frames
 
-    /// What becomes of a frame.
+    /// The action for a frame.
     enum FrameAction: Equatable {
         /// It needs no session.
         case handleWithoutSession
@@ -239,8 +239,8 @@ struct ConnectionSession: ~Copyable {
 
     /// Whether this connection stays its identity's live one although another showed this session's token.
     ///
-    /// A newer session wins. Of one session the connection wins that showed the token last: what it showed may take as
-    /// long as an outage to look up, and answers overtake each other.
+    /// A newer session wins. Within one session, the connection that showed the token last wins: looking a token up may
+    /// take as long as an outage, and answers overtake each other.
     func staysLive(against session: Session, shownAt: Int64) -> Bool {
         guard case .bound(let own, let ownShownAt) = self.state else { return false }
         if self.isPast(session.caller) { return true }
@@ -346,7 +346,7 @@ struct ConnectionSession: ~Copyable {
 
     // MARK: Ends
 
-    /// What follows from the news that a session is not the live one any more.
+    /// The action after a notice that a session is no longer the live one.
     enum ReplacedAction: Equatable {
         /// A race: it is about an older session. The connection has logged in again meanwhile.
         case ignore
@@ -422,12 +422,12 @@ struct ConnectionSession: ~Copyable {
         self.session != nil || self.guest.map { $0.id != other.id } ?? false
     }
 
-    /// Of an older proof of the connection's own guest.
+    /// Whether it is of an older proof of the connection's own guest.
     private func isPast(_ other: Guest) -> Bool {
         self.guest.map { $0.id == other.id && other.epoch < $0.epoch } ?? false
     }
 
-    /// Of an older session of the connection's own identity.
+    /// Whether it is of an older session of the connection's own identity.
     private func isPast(_ caller: Caller) -> Bool {
         self.session?.caller.identity == caller.identity && self.isPast(caller.epoch)
     }

@@ -3,13 +3,13 @@ import Contract
 /// How far mail has been written to one connection, and whether the router of the mailbox agrees.
 ///
 /// They may disagree after a lost Notice or a change of the router. Then the gateway announces the connection, and
-/// writes no live mail to it until a router answers. What that router sends begins exactly behind what was announced.
+/// writes no live mail to it until a router answers. That router's mail begins exactly behind the announced position.
 struct DeliveryCursor {
     /// Wall-clock time at which the connection was bound to its session. Other gateways compare it with theirs.
     let boundAt: Timestamp
     /// Whether a router has confirmed the connection. Until then it is announced repeatedly.
     private(set) var isConfirmed = false
-    /// What routers can have heard since the bind.
+    /// How much routers may know of the connection since the bind.
     private(set) var state = BoundConnection.AnnouncementState.new
     /// Milliseconds of the gateway's clock.
     private(set) var announcedAt: Int64 = 0
@@ -32,7 +32,7 @@ struct DeliveryCursor {
         return self.isCaughtUp ? .live(through: self.sentThrough) : .paging
     }
 
-    /// Of the next announcement.
+    /// The number of the next announcement.
     var nextNumber: UInt32 { self.announcements + 1 }
 
     func isAnnouncementDue(at now: Int64) -> Bool {

@@ -2,8 +2,9 @@ package import Contract
 
 /// Receipts that have not been appended to their partitions' streams yet.
 ///
-/// Nobody waits for a receipt, and each append may wake a router. So while several come, receipts gather for
-/// `GatewayLimits.receiptsHeldFor`, or until there are `GatewayLimits.receiptsHeldMax`, and then leave in one write. A receipt that is lost with its gateway heals: its message comes again.
+/// No client waits for a receipt, and each append may wake a router. So while several come, receipts gather for
+/// `GatewayLimits.receiptsHeldFor`, or until there are `GatewayLimits.receiptsHeldMax`. Then they leave in one write. A
+/// receipt lost with its gateway does no harm: its message comes again.
 package struct HeldReceipts {
     package struct Receipt {
         package var report: ReceiptReport
@@ -23,8 +24,8 @@ package struct HeldReceipts {
         self.count += 1
     }
 
-    /// Those of one partition, in their order. They leave before anything else is appended to its stream: a page must not show what
-    /// its reader has acknowledged before it asked.
+    /// The receipts of one partition, in their order. They are appended before anything else to its stream: a page must
+    /// not show mail that its reader has acknowledged before asking.
     package mutating func take(of partition: Partition) -> [Receipt] {
         guard self.count > 0, let receipts = self.byPartition.removeValue(forKey: partition) else { return [] }
         self.count -= receipts.count

@@ -5,12 +5,12 @@ import Contract
 /// Gaps in `seq` are allowed: packets over their rate are refused before they come here. That the next one is a snapshot
 /// is the client's duty.
 struct HolderCheck {
-    /// Who may send.
+    /// The holder's connection: no other may send.
     let connection: ConnectionID
     let epoch: Int64
     /// The stream's.
     var generation: Int
-    /// Of the newest packet to all; 0 before the first one.
+    /// The `seq` of the newest packet to all; 0 before the first one.
     private(set) var seq: Int64 = 0
 
     init(connection: ConnectionID, epoch: Int64, generation: Int) {

@@ -7,10 +7,10 @@ struct LiveMemoryBudget {
 
     init(bytesMax: Int = LiveFeedLimits.memoryBytesMax) { self.bytesMax = bytesMax }
 
-    /// What is remembered of one stream has changed by so many bytes.
+    /// One stream's memory has grown by so many bytes; below zero, shrunk.
     mutating func changed(by bytes: Int) { self.bytes += bytes }
 
-    /// The streams to forget: whoever was silent longest comes first. An eighth is freed at once, so that this is rare.
+    /// The streams to forget: the longest silent stream comes first. An eighth is freed at once, so that this is rare.
     /// - Parameter streams: all of them, asked for only if there is too much. `heardAt` is when the last packet came.
     func toForget(
         of streams: () -> [(conversation: ConversationID, bytes: Int, heardAt: Int64)]

@@ -1,6 +1,6 @@
 import Contract
 
-/// What a gateway knows of one conversation's stream.
+/// One gateway's state of one conversation's stream.
 final class StreamFeed {
     /// As calls has told it, or the home.
     private(set) var stream: LiveStream
@@ -16,7 +16,7 @@ final class StreamFeed {
     private(set) var askedAt: Int64?
     /// The newest packet behind which nothing may be missing here, while the home is asked.
     private var wholeTo: LivePosition?
-    /// What was put off is asked for when its time comes.
+    /// A timer will send the postponed requests to the holder.
     var isWantedTimerSet = false
 
     init(_ stream: LiveStream, at now: Int64) {

@@ -18,9 +18,10 @@ package struct MemoryBudget {
     package mutating func forget(_ id: ConnectionID) { self.incoming[id] = nil }
 
     /// - Parameters:
-    ///   - limit: bytes that all connections may keep together. Above it, connections are evicted down to three quarters.
+    ///   - limit: bytes that all connections may keep together. Above it, connections are evicted down to three
+    ///     quarters.
     ///   - other: other bytes kept for a connection, and whether it has a session; nil if it is gone.
-    /// - Returns: connections to close. Those without a session come first, then the largest.
+    /// - Returns: connections to close: first connections without a session, then the largest.
     package mutating func connectionsToEvict(
         limit: Int, _ other: (ConnectionID) -> (bytes: Int, hasSession: Bool)?
     ) -> [ConnectionID] {

@@ -10,7 +10,7 @@ struct PartitionDepths {
 
     mutating func appended(to partition: Partition) { self.unsettled.insert(partition) }
 
-    /// What the next look asks for. Whoever takes it says `saw`, or `sawNothing` if the bus was away.
+    /// Partitions that the next look measures. The caller then reports `saw`, or `sawNothing` if the bus was away.
     mutating func takeUnsettled() -> [Partition] {
         defer { self.unsettled = [] }
         return self.unsettled.sorted()

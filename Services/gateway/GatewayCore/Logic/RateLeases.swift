@@ -38,7 +38,7 @@ struct RateLeases<Subject: Hashable & Sendable> {
     }
 
     private struct Entry {
-        /// What this gateway has allowed.
+        /// Uses that this gateway has allowed.
         var pace = Pace()
         /// Uses leased and not given out, until the lease ends.
         var left = 0
@@ -197,7 +197,7 @@ struct RateLeases<Subject: Hashable & Sendable> {
 
     // MARK: What Redis has lost
 
-    /// Redis has lost counts. Those that are not at rest are to be restored.
+    /// Redis has lost counts. Counts that are not at rest must be restored.
     mutating func sharedCountsWereLost(
         at now: Int64, where isLost: (Rate, Subject) -> Bool = { _, _ in true }
     ) {

@@ -5,7 +5,7 @@ struct ReceivedFrame {
     var definition: FrameDefinition
     var payload: Payload
     var requestID: String?
-    /// Of the whole message.
+    /// Size of the whole message.
     var bytes: Int
     /// `nil` if it carries none, or what cannot be one.
     var token: ShownToken?

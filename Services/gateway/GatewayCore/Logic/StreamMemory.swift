@@ -41,8 +41,8 @@ struct ListenerPosition: Equatable {
     mutating func gave(line packet: RememberedPacket) { self.line = max(self.line, packet.header.line) }
 }
 
-/// What a gateway remembers of a stream (contract §14.10): the newest snapshot, the packets behind it, and the newest lines.
-/// Never a packet of an older generation.
+/// One gateway's memory of a stream (contract §14.10): the newest snapshot, the packets behind it, and the newest
+/// lines. It never holds a packet of an older generation.
 struct StreamMemory {
     /// The newest packet to all. Packets before it may not be here.
     private(set) var position = LivePosition.start
@@ -57,12 +57,12 @@ struct StreamMemory {
     private(set) var lines: [RememberedPacket] = []
     /// Before the snapshot, in order.
     private(set) var cues: [RememberedPacket] = []
-    /// Of all packets above.
+    /// Size of all packets above.
     private(set) var bytes = 0
 
     // MARK: The stream
 
-    /// The stream is this one now. What does not belong to it is forgotten.
+    /// The stream is this one now. Packets that do not belong to it are forgotten.
     mutating func follow(_ stream: LiveStream) {
         if stream.content != self.content {
             self.forget()
@@ -79,7 +79,7 @@ struct StreamMemory {
     private mutating func follow(generation: Int) {
         guard generation > self.generation else { return }
         self.generation = generation
-        // Whoever was admitted since has no older key, and whoever was removed has them.
+        // Listeners admitted since have no older key, and listeners removed since still have one.
         self.forget()
     }
 
@@ -162,7 +162,7 @@ struct StreamMemory {
 
     // MARK: Between gateways
 
-    /// What another gateway needs that has the packet at `known`.
+    /// A copy for another gateway that has the packet at `known`.
     func copy(of stream: LiveStream, for known: LivePosition) -> FeedMemory {
         FeedMemory(
             stream: stream, position: self.position, completed: self.completed,
@@ -208,8 +208,8 @@ struct StreamMemory {
         var isEmpty: Bool { self.lines.isEmpty && self.text.isEmpty }
     }
 
-    /// What brings the listener from where it is to the newest packet.
-    /// - Parameter canAsk: somebody holds the stream, and can make a snapshot.
+    /// The packets that bring the listener from its position to the newest packet.
+    /// - Parameter canAsk: the stream has a holder, who can make a snapshot.
     func gift(for listener: ListenerPosition, at now: Timestamp, canAsk: Bool) -> Gift {
         var gift = Gift()
         let fresh = now - LiveFeedLimits.cueLife
@@ -255,7 +255,7 @@ struct StreamMemory {
     /// The first line that the listener may have and that is not here.
     private func firstMissing(for listener: ListenerPosition) -> Int? {
         guard let completed = self.completed else { return nil }
-        // What was completed before one that it must not have, it must not have either.
+        // Lines completed before one that the listener must not have are withheld, too.
         let hidden = self.lines.last { $0.at < listener.since }?.header.line ?? 0
         var next = max(listener.line, hidden) + 1
         for line in self.lines where line.header.line >= next {

@@ -3,8 +3,9 @@ import DequeModule
 
 /// Content that one connection has not read yet (contract §14.10).
 ///
-/// Behind a part of it goes a ping. What no pong has covered counts as unread, so that buffers of kernels and balancers
-/// count too. A listener with too much of it has no queue: it is a position in the memory of its streams.
+/// A ping follows each part of it. Content that no pong has covered counts as unread, so that buffers of kernels and
+/// balancers count too. A listener with too much unread content has no queue: it is a position in the memory of its
+/// streams.
 struct UnreadContent {
     private struct Ping {
         var number: UInt64

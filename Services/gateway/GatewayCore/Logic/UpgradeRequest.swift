@@ -13,7 +13,7 @@ package struct UpgradeRequest: Equatable, Sendable {
 
     /// The whole head, in bytes.
     package static let bytesMax = 8_192
-    /// What a `Sec-WebSocket-Key` decodes to, in bytes (RFC 6455 §4.2.1).
+    /// Length of a decoded `Sec-WebSocket-Key`, in bytes (RFC 6455 §4.2.1).
     private static let keyBytes = 16
 
     package enum Malformed: Error { case malformed, tooLong }
@@ -91,7 +91,7 @@ package struct UpgradeRequest: Equatable, Sendable {
         return nil
     }
 
-    /// What the connection is to become.
+    /// The request's purpose, by its method, path and headers.
     package enum Purpose: Equatable, Sendable {
         /// The value of `Sec-WebSocket-Key`.
         case webSocket(key: String)

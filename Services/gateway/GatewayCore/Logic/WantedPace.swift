@@ -1,6 +1,7 @@
 import Contract
 
-/// When a holder is asked for what nobody remembers (contract §14.9, §19.7a). What comes too early is put off, not dropped.
+/// When a holder is asked for packets that are not in memory (contract §14.9, §19.7a). Early requests are postponed,
+/// not dropped.
 struct WantedPace {
     private static let snapshotPause = 1_000 / Int64(LiveLimits.wantedSnapshotsPerSecond)
 
@@ -31,7 +32,7 @@ struct WantedPace {
     /// The listener has gone.
     mutating func gone(_ listener: PrincipalID) { self.lines[listener]?.waiting = nil }
 
-    /// What is asked for now.
+    /// Requests that are due now.
     mutating func due(at now: Int64) -> [FeedWish.Want] {
         var due: [FeedWish.Want] = []
         if self.isSnapshotWanted, now >= self.snapshotDue ?? now {

@@ -87,7 +87,7 @@ package struct WebSocketParser {
         var opcode: UInt8
         var isFinal: Bool
         var mask: UInt32
-        /// Of the header itself, in bytes.
+        /// Bytes of the header itself.
         var size: Int
         var payloadBytes: Int
     }
