@@ -1,6 +1,6 @@
 package import Contract
 
-/// The bounds of the push service. Those of mail's pace are `WakePlan`'s, those of connections `HTTP2Limits`.
+/// The bounds of the push service. `WakePlan` has the bounds of mail's pace, `HTTP2Limits` of connections.
 package enum PushLimits {
     /// Least time between two pushes to one identity.
     package static let window = Duration.seconds(5)
@@ -50,9 +50,9 @@ package enum PushLimits {
     package static let lookEvery = Duration.seconds(1)
     /// The same after a look that found nobody, while nobody is watched.
     package static let quietLookEvery = Duration.seconds(2)
-    /// Whoever takes them has this long. Longer than a round of slow pushes.
+    /// Time that a process has for the recipients it took. Longer than a round of slow pushes.
     package static let lookLease = Duration.seconds(60)
-    /// Who is there and has mail is looked at again after this: its gateway may have died a moment ago.
+    /// A present recipient with mail is checked again after this: its gateway may have died a moment ago.
     package static let lookAgain = Duration.seconds(15)
     /// For this long after a push a recipient's coming is looked for every `lookEvery`: until its first reminder.
     package static let watchLength = Duration.seconds(120)

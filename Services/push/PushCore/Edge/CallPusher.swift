@@ -5,8 +5,9 @@ import Logging
 import Store
 import Telemetry
 
-/// Takes the wake-ups of calls and of knocks from their own stream and pushes each at once: never gathered, never behind mail, and not
-/// after the ring has ended. What follows a ring is its end, and only where a ring may have been heard.
+/// Takes the wake-ups of calls and of knocks from their own stream and pushes each at once. It never gathers them, never
+/// puts them behind mail, and pushes no ring that has ended. A ring's end is pushed, too, but only to recipients that may
+/// have received the ring.
 package struct CallPusher: Sendable {
     private let bus: any JobBus & KeyBus
     private let sender: PushSender

@@ -41,7 +41,7 @@ package final class MailPushWorker: Sendable {
                         coalescer.room, blockFor: max(.milliseconds(1), min(untilEnd, PushLimits.takeBlockMax)))
                     await self.handle(entries, with: &coalescer, in: &group)
                 } catch {
-                    // What was gathered still goes out on time below; the connection comes back by itself.
+                    // Gathered wake-ups still go out on time below; the connection comes back by itself.
                     self.logger.debug("wakes cannot be read", [.error: "\(error)"])
                     try? await Task.sleep(for: consumer.bounds.retryPause)
                 }
@@ -49,7 +49,7 @@ package final class MailPushWorker: Sendable {
                 await self.send(due, in: &group)
                 self.round.sender.metrics.jobsInFlight.set(coalescer.jobsHeld)
             }
-            // Whose last push is slow is left to the next process: the Jobs come again after `claimIdle`.
+            // Recipients whose last push is slow are left to the next process: their Jobs come again after `claimIdle`.
             let last = coalescer.flush().filter { !underWay.contains($0.recipient) }
             await self.send(last, in: &group)
         }

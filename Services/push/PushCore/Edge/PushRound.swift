@@ -28,12 +28,12 @@ struct PushRound: Sendable {
     private typealias Ready = (item: Item, recipient: RecipientTable.Recipient)
     private typealias Outcome = (item: Item, record: RecipientTable.Record, dead: RecipientTable.DeadLetter?)
 
-    /// Returns when all but slow pushes have ended, or `PushLimits.roundTimeout` has.
+    /// Returns when all but slow pushes have ended, or after `PushLimits.roundTimeout`.
     /// - Parameters:
-    ///   - group: where the pushes go on.
-    ///   - remembered: called, more than once, with those of whom everything that has to be remembered is in the database. Who is
-    ///     never among them was not pushed, because somebody else pushes them just now, or pushed and not remembered. Do
-    ///     it again: a push replaces its predecessor.
+    ///   - group: runs the pushes.
+    ///   - remembered: called, more than once, with items whose results are in the database. An item that is never
+    ///     reported was not pushed, because another push to its recipient is under way, or was pushed and not recorded.
+    ///     Push it again: a push replaces its predecessor.
     /// - Throws: nothing was pushed.
     func push(
         _ items: [Item], in group: inout DiscardingTaskGroup,
@@ -58,7 +58,7 @@ struct PushRound: Sendable {
         for await _ in untilTimeout {}
     }
 
-    /// Those to push now; what is to be remembered of the others is in the database.
+    /// The items to push now; the results of all others are in the database.
     private func ready(_ items: [Item]) async throws(StoreError) -> [Ready] {
         let known = try await self.table.read(items.map(\.recipient))
         var answered: [WhisperID] = []
@@ -86,7 +86,8 @@ struct PushRound: Sendable {
         return ready
     }
 
-    /// Pushes side by side. What came of it is written down together, and of slow ones together with others that end soon after.
+    /// Pushes side by side. Results are written together; results of slow pushes together with others that end soon
+    /// after.
     /// - Parameter over: finished after the first time.
     private func send(
         _ ready: [Ready], _ over: AsyncStream<Never>.Continuation, _ remembered: @escaping @Sendable ([Item]) -> Void
@@ -183,7 +184,7 @@ struct PushRound: Sendable {
     }
 }
 
-/// Who was pushed lately, shared by those who push and the one who looks.
+/// Recipients pushed lately, shared by the pushing tasks and the one that checks presence.
 final class Watcher: Sendable {
     let watch = Mutex(WakeWatch())
 }

@@ -65,7 +65,7 @@ struct PushSender: Sendable {
         switch push.kind {
         case .call, .callOver:
             if let token = device.voipToken, device.platform == .ios { return Way(token: token, kind: .voip) }
-        // What comes to the token for calls has to ring.
+        // A push to the token for calls has to ring.
         case .mail, .knock, .room: break
         }
         return device.pushToken.map { Way(token: $0, kind: .push) }

@@ -72,7 +72,7 @@ package struct ReminderScheduler: Sendable {
         guard let present = await self.present(due.filter(\.hasMail).map(\.id)) else { return 0 }
         let back = due.filter { !$0.hasMail }.map(\.id)
         if !back.isEmpty { self.round.sender.metrics.woke.increment(by: try await self.table.woke(back).count) }
-        // Who is there and has mail is not forgotten: the router may know that it has gone since.
+        // A present recipient with mail is not forgotten: the router may know that it has gone since.
         let reading = due.filter { $0.hasMail && present.contains($0.id) }
         if !reading.isEmpty {
             try await self.table.hold(reading.map { (id: $0.id, until: $0.takenAt + PushLimits.lookAgain) })
@@ -81,13 +81,13 @@ package struct ReminderScheduler: Sendable {
             PushRound.Item(
                 recipient: recipient.id, wakeID: .random(), isReminder: recipient.history.unanswered > 0, isDue: true)
         }
-        // Whose mail is being pushed just now is left out: what comes of that is written over the lease.
+        // Recipients whose mail is being pushed just now are left out: the result of that push replaces the lease.
         try await self.round.push(items, in: &group)
         return due.count
     }
 
-    /// Who of them has a connection at a gateway that lives. The presence that a dead gateway has left says nothing. Nil: the
-    /// bus cannot say.
+    /// The identities that have a connection at a live gateway. Presence left by a dead gateway does not count. Nil:
+    /// the bus gave no answer.
     private func present(_ identities: [WhisperID]) async -> Set<WhisperID>? {
         var present: Set<WhisperID> = []
         for start in stride(from: 0, to: identities.count, by: ClusterLimits.presencesPerReadMax) {

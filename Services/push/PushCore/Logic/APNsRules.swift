@@ -2,13 +2,13 @@ package import Contract
 package import ServerCrypto
 import Telemetry
 
-/// What Apple asks of a request and means by an answer ("Sending notification requests to APNs", "Handling notification
-/// responses from APNs", "Establishing a token-based connection to APNs").
+/// Apple's rules for requests and answers ("Sending notification requests to APNs", "Handling notification responses
+/// from APNs", "Establishing a token-based connection to APNs").
 package struct APNsRules: Sendable {
-    /// What mail is sent as.
+    /// The push type of mail.
     package enum MailType: String, CaseIterable, Sendable {
-        /// Shows a line from the app's own texts, even if the app was ended by its user, and runs its notification service
-        /// extension, which may fetch. What a messenger needs.
+        /// Shows a line from the app's own texts, even if the user has ended the app. It also runs the app's
+        /// notification service extension, which may fetch. A messenger needs this one.
         case alert
         /// Shows nothing and wakes the app alone. The system holds it back at its discretion ("two or three per hour"), and
         /// always after the user has ended the app.

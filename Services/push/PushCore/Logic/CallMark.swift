@@ -1,6 +1,6 @@
 package import Contract
 
-/// What push has made of one call's wake-up, under `Keyspace.callWake`.
+/// The result of one call's wake-up, under `Keyspace.callWake`.
 package enum CallMark: Equatable, Sendable {
     /// The push was sent, or perhaps was. The ring ends then.
     case sent(until: Timestamp)

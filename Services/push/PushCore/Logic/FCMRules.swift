@@ -2,8 +2,8 @@ package import Contract
 import ServerCrypto
 import Telemetry
 
-/// What Google asks of a request and means by an answer ("FCM HTTP v1: projects.messages", "ErrorCode", "Using OAuth 2.0 for
-/// server to server applications").
+/// Google's rules for requests and answers ("FCM HTTP v1: projects.messages", "ErrorCode", "Using OAuth 2.0 for server
+/// to server applications").
 package struct FCMRules: Sendable {
     /// Longest time to live: four weeks.
     package static let secondsToLiveMax: Int64 = 2_419_200

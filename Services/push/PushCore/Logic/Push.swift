@@ -14,7 +14,7 @@ package struct Push: Equatable, Sendable {
         /// Others wait in a room (contract §15.1).
         case room
 
-        /// What the app reads, and operators.
+        /// The kind's name for the app and for operators.
         package var name: String {
             switch self {
             case .mail: "mail"
@@ -28,7 +28,7 @@ package struct Push: Equatable, Sendable {
 
     package var kind: Kind
     package var wakeID: UUIDText
-    /// What is not delivered by then is worth nothing. In the past: now or never.
+    /// A push not delivered by then is worth nothing. In the past: now or never.
     package var expires: Timestamp
 
     package init(kind: Kind, wakeID: UUIDText, expires: Timestamp) {
@@ -60,7 +60,7 @@ package struct Push: Equatable, Sendable {
     }
 }
 
-/// What a provider made of one push.
+/// A provider's answer to one push.
 package enum PushAnswer: Equatable, Sendable {
     case sent
     /// The token is nobody's any more, unless the device has said something newer than `asOf`.

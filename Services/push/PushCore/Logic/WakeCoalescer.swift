@@ -4,7 +4,7 @@ package import Contract
 /// One push for one identity, and the Jobs that it answers.
 package struct Wakeup: Equatable, Sendable {
     package let recipient: WhisperID
-    /// What the provider sees instead of a name: that of the first Job.
+    /// The id that the provider sees instead of a name: the first Job's.
     package let wakeID: UUIDText
     /// When that Job was queued.
     package let queuedAt: Timestamp
@@ -18,7 +18,7 @@ package struct Wakeup: Equatable, Sendable {
 /// push is still under way no other is due: Jobs gather on.
 package struct WakeCoalescer {
     private struct Window {
-        /// What has come since the last push. Nil: nothing.
+        /// Jobs gathered since the last push. Nil: none.
         var gathered: Wakeup?
     }
 

@@ -21,7 +21,7 @@ package enum WakePlan {
     /// Longest pause that a provider may ask for.
     package static let retryAfterMax = Duration.seconds(3_600)
 
-    /// What is known of a recipient.
+    /// Past and next pushes to a recipient.
     package struct History: Equatable, Sendable {
         package var sentAt: Timestamp?
         package var unanswered: Int
@@ -56,7 +56,7 @@ package enum WakePlan {
         return .hold(until: min(allowed, history.dueAt ?? allowed))
     }
 
-    /// What is to be remembered after a try.
+    /// The result of a try, to be stored.
     package struct Step: Equatable, Sendable {
         package var history: History
         /// The wake-up is given up.

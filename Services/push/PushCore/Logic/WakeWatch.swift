@@ -19,7 +19,7 @@ package struct WakeWatch {
         self.sentAt[recipient] = now
     }
 
-    /// Whose presence to look for now.
+    /// Recipients whose presence to check now.
     package mutating func watched(at now: ContinuousClock.Instant) -> [WhisperID] {
         self.sentAt = self.sentAt.filter { now - $0.value < self.length }
         return Array(self.sentAt.keys)

@@ -68,7 +68,7 @@ package enum WebPushEncryption {
     }
 }
 
-/// What RFC 8030 and RFC 8292 ask of a request and mean by an answer.
+/// The rules of RFC 8030 and RFC 8292 for requests and answers.
 package struct WebPushRules: Sendable {
     /// Longest life of a VAPID token: 24 hours (RFC 8292 §2). Ours lives half of it and is renewed well before.
     package static let tokenLife = Duration.seconds(12 * 3_600)

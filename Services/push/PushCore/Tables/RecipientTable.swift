@@ -30,7 +30,7 @@ package struct RecipientTable: Sendable {
         package var time: ToldTime
     }
 
-    /// What a try has come to.
+    /// The result of a try.
     package struct Record: Sendable {
         package var recipient: WhisperID
         package var wakeID: UUIDText
@@ -70,7 +70,7 @@ package struct RecipientTable: Sendable {
     /// The time that all others in these tables are written by.
     package func time() async throws(StoreError) -> Timestamp { try await self.pool.time(self.clock.store) }
 
-    /// What is known of recipients with a wake-up.
+    /// Reads recipients with a wake-up.
     package func read(_ recipients: [WhisperID]) async throws(StoreError) -> [WhisperID: Recipient] {
         let now = self.clock.store
         let rows = try await self.pool.query(
@@ -161,7 +161,7 @@ package struct RecipientTable: Sendable {
     /// Stands for NULL in arrays, which have none here.
     private static let never = Timestamp(milliseconds: 0)
 
-    /// Those to look at again later than now.
+    /// Sets when recipients are checked again, unless they are due earlier.
     package func hold(_ recipients: [(id: WhisperID, until: Timestamp)]) async throws(StoreError) {
         try await self.pool.execute(
             """

@@ -20,7 +20,7 @@ package final class ClientNames: Sendable {
     private struct State {
         /// Names that are being looked up. Nobody can end a look-up, so one may outlive the attempt that wanted it.
         var underWay: Set<String> = []
-        /// Of these, names that were never found before.
+        /// The names among them that were never found before.
         var newUnderWay: Set<String> = []
         var found: Set<String> = []
 

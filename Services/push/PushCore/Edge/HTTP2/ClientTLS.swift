@@ -1,6 +1,6 @@
 package import NIOSSL
 
-/// What this process accepts from those it connects to.
+/// TLS requirements for the servers that this process connects to.
 package enum ClientTLS {
     /// - Parameter authorities: a PEM file of further authorities to trust, beside the system's.
     package static func context(authorities: String?) throws -> NIOSSLContext {

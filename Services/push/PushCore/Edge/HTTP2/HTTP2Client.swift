@@ -43,7 +43,7 @@ package actor HTTP2Client {
     private let logger: Logger
 
     private var exchanges: [UInt64: Exchange] = [:]
-    /// Of these, those that give way.
+    /// The number of exchanges that give way.
     private var givingWay = 0
     /// Requests without a stream, oldest first. May name some that have ended meanwhile.
     private var waiting = Deque<UInt64>()

@@ -16,7 +16,7 @@ final class HTTP2Connection: ChannelInboundHandler {
 
     enum News {
         case event(HTTP2Session.Event)
-        /// Terminal; said once. What was under way is lost.
+        /// Terminal; reported once. Requests under way are lost.
         case closed
     }
 

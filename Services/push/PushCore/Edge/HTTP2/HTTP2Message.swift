@@ -80,7 +80,8 @@ package enum HTTP2Limits {
     /// Names chosen by clients that are looked up at a time, each in a thread of its own. The system lets one wait for 10 s and
     /// more if its name servers do not answer.
     package static let lookUpsMax = 16
-    /// Of these, names that were never found before. Whoever makes up names cannot hold up push services that people use.
+    /// The part of these for names that were never found before. Made-up names cannot hold up push services that people
+    /// use.
     package static let newNamesMax = 8
     /// Names that were found, and are remembered as such.
     package static let namesRememberedMax = 4_096

@@ -120,8 +120,8 @@ final class HTTP2Session {
         nghttp2_session_terminate_session(self.session, NGHTTP2_NO_ERROR.rawValue)
     }
 
-    /// What has happened since the last call; bytes received mean something, and so may bytes that are written: a reset
-    /// stream closes when its reset leaves.
+    /// Events since the last call. Received bytes cause some, and written bytes may, too: a reset stream closes when
+    /// its reset leaves.
     func takeEvents() -> [Event] {
         defer { self.events = [] }
         return self.events

@@ -6,7 +6,7 @@ package import Telemetry
 /// Apple Push Notification service, with token-based authentication.
 package actor APNsProvider: PushProvider {
     package struct Key: Sendable {
-        /// Of the signing key, and of the developer team: ten characters each.
+        /// The ids of the signing key and of the developer team: ten characters each.
         package var id: String
         package var team: String
         package var key: P256PrivateKey

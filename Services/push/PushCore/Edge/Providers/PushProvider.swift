@@ -26,7 +26,7 @@ package struct LogProvider: PushProvider {
     }
 }
 
-/// Who sends to which token.
+/// The provider for each token.
 package struct PushProviders: Sendable {
     private let apns: any PushProvider
     private let fcm: any PushProvider
