@@ -19,9 +19,9 @@ package struct AttachmentsConfiguration: Sendable {
     /// How long one process has for removing what it took, before another may.
     package var claimLife = Duration.seconds(60)
     package var rates = RateTable()
-    /// Whose `X-Forwarded-For` is believed.
+    /// Proxies whose `X-Forwarded-For` is believed.
     package var trustedProxies: TrustedProxies = []
-    /// Of the store on disk.
+    /// Limits of the store on disk.
     package var transfers = TransferLimits()
 
     package init() {}

@@ -1,6 +1,6 @@
-/// The bounds of this service. Those that clients can see are `Limits`.
+/// The bounds of this service. `Limits` has the bounds that clients can see.
 package enum AttachmentsLimits {
-    /// What every object is stored as: ciphertext.
+    /// The content type of every stored object: ciphertext.
     package static let storedContentType = "application/octet-stream"
     /// Body of a client's or operator's request, in bytes.
     package static let bodyBytesMax = 16 * 1_024
@@ -31,7 +31,8 @@ package enum AttachmentsLimits {
     // The store on disk.
     /// Uploads and downloads of one process at once: each holds a chunk, a file and a connection.
     package static let transfersMax = 256
-    /// Of those, uploads and downloads of one identity: several files, or one in parts. Settings; so is the number above.
+    /// Uploads and downloads of one identity among these: several files, or one in parts. Settings; so is the number
+    /// above.
     package static let uploadsOfOneIdentityMax = 32
     package static let downloadsOfOneIdentityMax = 16
     /// Shares of all places, in quarters. Uploads and downloads each leave one quarter to the other; and of one file there are downloads

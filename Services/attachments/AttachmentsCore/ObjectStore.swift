@@ -68,7 +68,7 @@ package struct StoredObject: Equatable, Sendable {
 package struct StoredPart: Equatable, Sendable {
     package var number: Int
     package var sizeBytes: Int64
-    /// What the store calls this content: S3's ETag.
+    /// The store's name for this content: S3's ETag.
     package var tag: String
 
     package init(number: Int, sizeBytes: Int64, tag: String) {

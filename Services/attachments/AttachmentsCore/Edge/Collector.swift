@@ -151,7 +151,7 @@ package struct Collector: Sendable {
         }
     }
 
-    /// What `body` makes of each, several at once, without the nils.
+    /// The results of `body` for each item, several at once, without the nils.
     private func each<T: Sendable, R: Sendable>(of items: [T], _ body: @escaping @Sendable (T) async -> R?) async -> [R]
     {
         await withTaskGroup(of: R?.self) { group in

@@ -5,7 +5,7 @@ package import Logging
 import Store
 import Telemetry
 
-/// What operators ask of attachments, on the ops listener.
+/// The operators' requests to attachments, on the ops listener.
 package struct OperatorRoutes: Sendable {
     private let tokens: AdminTokens
     private let gate: AdminGate

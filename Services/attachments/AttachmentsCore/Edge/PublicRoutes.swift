@@ -6,7 +6,7 @@ import ServerCrypto
 package import Store
 package import Telemetry
 
-/// What attachments serves to clients (contract §9): URLs, for those who may have them.
+/// The clients' requests to attachments (contract §9): they get URLs that they may use.
 package struct PublicRoutes: Sendable {
     let sessions: HTTPSessions
     let attachments: AttachmentTable

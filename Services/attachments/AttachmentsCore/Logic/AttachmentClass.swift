@@ -1,6 +1,6 @@
 import Contract
 
-/// What an attachment is, by the content type of its plaintext; its size follows from that (contract §9).
+/// The class of an attachment, by the content type of its plaintext; its size limit follows from it (contract §9).
 package enum AttachmentClass: Int16, Sendable {
     case image = 0
     case audio = 1

@@ -2,13 +2,14 @@ package import Contract
 import ServerCrypto
 package import Telemetry
 
-/// What the URLs of the store on disk allow: one thing, with one object, for a while. HMAC-SHA-256 over all of it stands in the URL.
+/// The permission in a URL of the store on disk: one action, on one object, for a while. The URL contains an
+/// HMAC-SHA-256 over all of it.
 package struct BlobTicket: Equatable, Sendable {
     package enum Action: Equatable, Sendable {
-        /// Of exactly that many bytes.
+        /// An upload of exactly that many bytes.
         case upload(sizeBytes: Int64)
         case uploadPart(number: Int, sizeBytes: Int64)
-        /// For whom the URL was made: that one's downloads are counted.
+        /// A download by the owner for whom the URL was made: the owner's downloads are counted.
         case download(by: TransferOwner)
     }
 

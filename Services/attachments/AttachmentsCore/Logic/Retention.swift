@@ -9,7 +9,7 @@ package struct Retention: Sendable {
         /// When the last upload URL ends.
         package var expiresAt: Timestamp
         package var links = 0
-        /// Of the links: those whose message is not acknowledged, and those whose recipient has had no download URL.
+        /// The links whose message is not acknowledged, and the links whose recipient has had no download URL.
         package var unacknowledged = 0
         package var unfetched = 0
         package var lastLinkedAt: Timestamp?

@@ -18,7 +18,7 @@ package struct SigV4: Sendable {
         self.region = region
     }
 
-    /// What is to be signed. Path and query are not encoded yet.
+    /// A request to sign. Path and query are not encoded yet.
     package struct Request: Sendable {
         package var method: String
         /// With the scheme: `https://`.

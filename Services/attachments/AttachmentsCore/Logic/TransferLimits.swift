@@ -1,4 +1,4 @@
-/// What the store on disk allows those who upload and download.
+/// Limits of the store on disk for uploads and downloads.
 package struct TransferLimits: Equatable, Sendable {
     /// At once, of one process.
     package var transfersMax = AttachmentsLimits.transfersMax

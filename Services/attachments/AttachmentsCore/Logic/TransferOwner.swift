@@ -2,7 +2,8 @@ package import Contract
 import ServerCrypto
 package import Telemetry
 
-/// Whose upload or download it is, without naming anybody: it stands in URLs, which travel and are kept by others.
+/// A tag for the owner of an upload or download that names nobody: it is a part of URLs, which travel and are kept by
+/// others.
 package struct TransferOwner: Hashable, Sendable, CustomStringConvertible {
     private static let bytesCount = 8
     /// 16 hexadecimal digits.

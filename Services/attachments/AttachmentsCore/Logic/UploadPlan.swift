@@ -17,7 +17,7 @@ package struct UploadPlan: Sendable {
         }
     }
 
-    /// The parts of the plan that the store has whole. What it has beside them, or with another size, does not count.
+    /// The parts of the plan that the store has whole. Other parts, and parts of another size, do not count.
     package func arrived(of stored: [StoredPart]) -> [StoredPart] {
         self.parts.compactMap { part in
             stored.last { $0.number == part.number && $0.sizeBytes == part.sizeBytes }

@@ -70,7 +70,7 @@ package struct XMLText: Sendable {
             }
         }
 
-        /// What stands between the next `<` and its `>`.
+        /// The bytes between the next `<` and its `>`.
         private mutating func tag() -> ArraySlice<UInt8>? {
             guard let open = self.bytes[self.position...].firstIndex(of: UInt8(ascii: "<")),
                 let close = self.bytes[open...].firstIndex(of: UInt8(ascii: ">"))

@@ -106,13 +106,14 @@ package struct AttachmentTable: Sendable {
         return try row.next()
     }
 
-    /// What is stored. Reads the whole table.
+    /// Number and size of the stored attachments. Reads the whole table.
     package func statistics() async throws(StoreError) -> (count: Int64, bytes: Int64) {
         var row = try await self.pool.query("SELECT count, bytes FROM attachments.statistics")[0]
         return (try row.next(), try row.next())
     }
 
-    /// Lets an upload in parts go on for the life of a further URL. What had stopped counting against the quota has to fit into it again.
+    /// Extends an upload in parts by the life of a further URL. An upload that no longer counted against the quota has
+    /// to fit into it again.
     /// - Returns: whether it may.
     package func renew(
         _ key: ObjectKey, of uploader: WhisperID, for urlLife: Duration, quota: Int64, at now: StoreTime

@@ -17,7 +17,7 @@ package struct RemovalTable: Sendable {
         package var at: Timestamp
     }
 
-    /// What is to leave the store.
+    /// An attachment that is to leave the store.
     package struct Marked: Sendable {
         package var number: Int64
         package var key: ObjectKey
@@ -44,8 +44,8 @@ package struct RemovalTable: Sendable {
         return try await self.pool.pipeline(pipeline)[examined]
     }
 
-    /// Marks those of these that are still to be removed when nobody can link or fetch them any more. Those that somebody is
-    /// just busy with stay for the next run.
+    /// Marks the given attachments that are still to be removed, when nobody can link or fetch them any more.
+    /// Attachments locked by another transaction stay for the next run.
     package func mark(
         _ numbers: [Int64], at now: StoreTime, if isToBeRemoved: @Sendable (Examined) -> Bool
     ) async throws(StoreError) {

@@ -2,7 +2,7 @@ import Contract
 import Glibc
 import NIOCore
 
-/// What went wrong with a file.
+/// A failed operation on a file.
 enum FileError: Error, Equatable {
     case missing
     /// `errno`, and the call that gave it.

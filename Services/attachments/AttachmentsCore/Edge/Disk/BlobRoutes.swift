@@ -22,7 +22,7 @@ package struct BlobContext: PeerContext {
 /// Serves the store on disk to clients, as an object store would: what a signed URL allows, and nothing else. A transfer holds one
 /// chunk in memory, however large the file is.
 package struct BlobRoutes: Sendable {
-    /// Of the paths, under `/attachments/`.
+    /// The prefix of the paths, under `/attachments/`.
     static let prefix = "blobs/"
 
     private let store: DiskStore

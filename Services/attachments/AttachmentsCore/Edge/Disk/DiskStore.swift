@@ -147,7 +147,7 @@ enum BlockingCalls {
         try await NIOThreadPool.singleton.runIfActive { try body() }
     }
 
-    /// What fails, fails as the store does.
+    /// Runs `body`; its errors become the store's.
     static func stored<T: Sendable>(
         _ body: @escaping @Sendable () throws(FileError) -> T
     ) async throws(ObjectStoreError) -> T {

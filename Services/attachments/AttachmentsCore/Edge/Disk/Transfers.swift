@@ -66,7 +66,7 @@ package final class Transfers: Sendable {
         return transfer
     }
 
-    /// Of those that are slow for a crowd; nil if none is.
+    /// The slowest of the transfers that are too slow for a crowd; nil if none is.
     private func slowest(of crowd: [Transfer]) -> Transfer? {
         let now = Transfer.now
         let slow = crowd.compactMap { transfer in transfer.isSlowForACrowd(at: now).map { (transfer, $0) } }

@@ -4,7 +4,7 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// What the store answered.
+/// An answer of the store.
 struct S3Answer: Sendable {
     var status: Int
     var headers: HTTPHeaders
@@ -87,7 +87,7 @@ final class S3Client: Sendable {
 }
 
 extension S3Address {
-    /// What the certificate must name; nil for an IP address, which is compared with the connection's own.
+    /// The name that the certificate must have; nil for an IP address, which is compared with the connection's own.
     fileprivate var serverName: String? {
         if (try? SocketAddress(ipAddress: self.hostName, port: self.port)) != nil { return nil }
         return self.style == .virtual ? "\(self.bucket).\(self.hostName)" : self.hostName
