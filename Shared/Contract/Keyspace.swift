@@ -1,7 +1,7 @@
 /// Every name that this cluster uses in Redis, once.
 package enum Keyspace {
-    /// Gateway → router: one stream per partition, read by the one router that owns it. What is trimmed is committed. Streams of
-    /// a lane have one hash slot, so that one command can name several.
+    /// Gateway → router: one stream per partition, read by the one router that owns it. Trimmed Jobs are committed.
+    /// Streams of a lane have one hash slot, so that one command can name several.
     package static func mailbox(_ partition: Partition) -> StreamName<MailboxJob> { self.mailboxes[partition.index] }
 
     /// Made once: each Job needs one.
@@ -39,7 +39,7 @@ package enum Keyspace {
     /// Push → auth, one consumer group: tokens that a provider knows no more.
     package static let rejectedTokens = StreamName<RejectedToken>("rejected-tokens")
 
-    /// What push has made of a call's wake-up: sent, or over. Lost with Redis, as the calls' own Jobs are.
+    /// The result of a call's wake-up in push: sent, or over. Lost with Redis, as the calls' own Jobs are.
     package static func callWake(_ wakeID: UUIDText) -> KeyName { KeyName("callwake:\(wakeID)") }
 
     /// Service → one gateway node.

@@ -38,7 +38,7 @@ package enum CommonFields {
     ])
     static let objectKey = TypedField.text(
         "objectKey", 1...128, about: "As `POST /attachments/presign` gave it to the sender.")
-    /// What every message carries beside its envelope, all of it optional.
+    /// Optional fields of every message beside its envelope.
     package static let extras = [
         Field("replyTo", .uuid, .optional, about: "The message that this one answers."),
         Field("reactions", .reactions, .optional),

@@ -3,7 +3,7 @@
 ///
 /// A class, because each frame that comes is passed on with it: a copy of all its fields would be many reference counts.
 package final class FrameDefinition: Sendable {
-    /// Who handles the frame.
+    /// The process that handles the frame.
     package enum Route: Sendable {
         /// The gateway itself.
         case gateway
@@ -19,7 +19,7 @@ package final class FrameDefinition: Sendable {
         case ownShare
     }
 
-    /// Who may send the frame, by the token that it carries.
+    /// The kind of client that may send the frame, by the token that it carries.
     package enum Principal: Sendable {
         /// Anybody, without a token.
         case anybody
@@ -30,7 +30,7 @@ package final class FrameDefinition: Sendable {
     }
 
     package let type: String
-    /// What the client says with it and what follows, for people.
+    /// The frame's meaning and effect, for people.
     package let about: String
     package let route: Route
     package let principal: Principal
@@ -60,7 +60,7 @@ package final class FrameDefinition: Sendable {
     package let guessField: Int?
     /// Rules between fields, checked in this order after each field by itself.
     package let rules: [FrameRule]
-    /// Errors that are this frame's own, and when. Those that every frame of its kind can get are not repeated here.
+    /// Errors that are this frame's own, and when. Errors that every frame of its kind can get are not repeated here.
     package let refusals: [(code: ErrorCode, when: String)]
     /// Valid payloads: examples in the documentation and seeds for tests. Tokens, keys and ciphertext are made up.
     package let samples: [String]

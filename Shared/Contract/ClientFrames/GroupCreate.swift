@@ -33,7 +33,7 @@ package struct GroupCreate: ClientFrame {
             ),
         ])
 
-    /// What the caller has signed is the whole of it.
+    /// The signed change is the whole of it.
     package init(_ signed: SignedGroupChange) {
         (self.title, self.memberIDs, self.signed) = (signed.title ?? "", signed.added, signed)
     }

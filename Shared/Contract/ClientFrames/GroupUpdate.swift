@@ -81,7 +81,7 @@ package struct GroupUpdate: ClientFrame {
             ),
         ])
 
-    /// What the caller has signed is the whole of it.
+    /// The signed change is the whole of it.
     package init(_ signed: SignedGroupChange, of group: UUIDText) {
         (self.groupID, self.title, self.signed) = (group, signed.title, signed)
         (self.addMembers, self.removeMembers, self.roleChanges) = (signed.added, signed.removed, signed.roles)
@@ -108,7 +108,7 @@ package struct GroupUpdate: ClientFrame {
     }
 }
 
-/// What a member may do in a group.
+/// A member's role in a group, which decides its rights.
 package enum GroupRole: String, CaseIterable, Sendable {
     case owner, admin, member
 }

@@ -99,7 +99,7 @@ package struct LiveSigned: Hashable, Sendable {
         json.add(LiveFields.signature, self.signature.bytes)
     }
 
-    /// What the signature covers (contract §14.5).
+    /// The message that the signature covers (contract §14.5).
     package func message(_ statement: LiveSignature, of conversation: ConversationID) -> CanonicalMessage {
         statement.message(
             of: conversation, from: self.from, timestamp: self.timestamp, nonce: Base64.text(self.nonce),

@@ -20,7 +20,7 @@ enum RoomFields {
     static let notHost: (code: ErrorCode, when: String) = (.forbidden, "The caller is not the host.")
 }
 
-/// What a signal between two participants is (contract §15.1).
+/// The kind of a signal between two participants (contract §15.1).
 package enum RoomSignalKind: String, CaseIterable, Sendable {
     case offer, answer, candidate
     /// The one with the lower seat offers anew.

@@ -3,7 +3,7 @@ package struct SendLivePacket: ClientFrame {
     package let header: LivePacketHeader
     /// The payload of `live_packet` for listeners: the same fields in the same spelling.
     package let relayed: [UInt8]
-    /// Of lines to all alone: nothing else is ever stored.
+    /// The seal of a line to all; other packets have none, as they are never stored.
     package let seal: LiveLine.Seal?
 
     private static let conversationID = TypedField.conversationID("conversationId")
@@ -26,7 +26,7 @@ package struct SendLivePacket: ClientFrame {
     private static let ciphertext = TypedField.base64(
         "ciphertext", LiveLimits.packetCiphertext, about: "AES-256-GCM with its tag. The seal covers all fields above.")
 
-    /// What is passed on, in the order in which it is written.
+    /// The fields that are passed on, in the order in which they are written.
     static let content = [
         Self.conversationID.field, Self.epoch.field, Self.seq.field, Self.kind.field, Self.line.field,
         Self.generation.field, Self.to.field, Self.nonce.field, Self.ciphertext.field,

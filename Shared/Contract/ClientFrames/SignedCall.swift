@@ -12,8 +12,8 @@ extension SignedCallFrame {
     package func write(to json: inout JSONWriter) { self.call.write(to: &json) }
 }
 
-/// What all call frames of a client have in common (contract §7): who calls whom, and a blob that the server cannot read.
-/// The canonical line `messageId` is the `callId`.
+/// The common part of all call frames of a client (contract §7): caller, callee, and a blob that the server cannot
+/// read. The canonical line `messageId` is the `callId`.
 package struct SignedCall: Sendable {
     package let type: String
     package let callID: UUIDText
@@ -43,7 +43,7 @@ package struct SignedCall: Sendable {
         self.reason = type == CallEnd.definition.type ? try payload[Self.reason] : nil
     }
 
-    /// What the signature covers (spec §3.5).
+    /// The message that the signature covers (spec §3.5).
     package var canonical: CanonicalMessage {
         func text(_ bytes: [UInt8]) -> String { String(decoding: Base64.encode(bytes), as: UTF8.self) }
         return CanonicalMessage(

@@ -54,13 +54,13 @@ package struct SignedEnvelope: Sendable {
 
     private static let objectKey = CommonFields.attachment.place(CommonFields.objectKey.field.name)
 
-    /// What kind of content `ciphertext` is, as the sender says.
+    /// The kind of content in `ciphertext`, as the sender says.
     package var msgType: String { self.payload.text(self.places.msgType) }
     /// Base64, as signed.
     package var nonce: String { self.payload.text(self.places.nonce) }
     package var ciphertext: String { self.payload.text(self.places.ciphertext) }
 
-    /// What the signature covers (see `CanonicalMessage`), handed over piece by piece for hashing.
+    /// The bytes that the signature covers (see `CanonicalMessage`), handed over piece by piece for hashing.
     package func canonicalBytes(_ update: (UnsafeBufferPointer<UInt8>) -> Void) {
         var head: [UInt8] = []
         head.reserveCapacity(256)
@@ -124,8 +124,8 @@ package struct SignedEnvelope: Sendable {
             decoding: payload.dropFirst(#"{"messageId":""#.utf8.count).prefix(UUIDText.textLength), as: UTF8.self)
     }
 
-    /// The payload of `message_received`, less what nobody has signed: only the fields that the signature covers, and `to`, which it
-    /// does not name in group mail. Whoever keeps this compares `to` with what it knows.
+    /// The payload of `message_received` without its unsigned fields, except `to`, which the signature does not cover in
+    /// group mail. Code that stores this compares `to` with what it knows.
     package func signedPart() -> [UInt8] {
         let (payload, places) = (self.payload, self.places)
         var writer = JSONWriter(capacity: payload.withText(places.ciphertext) { $0.count } + 512)
@@ -169,7 +169,7 @@ extension SignedEnvelope: ObjectValue {
         do throws(Payload.Corrupted) { try self.init(payload) } catch { throw PayloadViolation("", "cannot be read") }
     }
 
-    /// What its sender wrote, less versions and session.
+    /// The sender's fields, without versions and session.
     package var json: [UInt8] {
         var json = JSONWriter(capacity: self.payload.withText(self.places.ciphertext) { $0.count } + 512)
         self.write(to: &json, isRelayed: false)

@@ -1,6 +1,6 @@
 /// "Wake me up through these push tokens." Absent keeps, `null` clears. Answered by `tokens_updated` (contract §4).
 package struct UpdateTokens: ClientFrame {
-    /// What is to become of one stored token.
+    /// A change of one stored token.
     package enum Change: Equatable, Sendable {
         case keep, clear
         case set(String)

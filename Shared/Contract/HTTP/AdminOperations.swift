@@ -1,11 +1,11 @@
-/// What operators ask and do (contract §10). Every call is audited.
+/// Requests of operators (contract §10). Every call is audited.
 package enum AdminOperations {
     /// How a report stands.
     package enum ReportStatus: String, CaseIterable, Sendable {
         case open, dismissed, warned, banned
     }
 
-    /// What an operator makes of a report.
+    /// An operator's decision on a report.
     package enum Decision: String, CaseIterable, Sendable {
         case dismiss, warn, ban
     }
@@ -20,7 +20,7 @@ package enum AdminOperations {
     private static let count = FieldType.integer(0...Limits.numberMax)
     private static let success = HTTPOperation.Success.json(
         ObjectSchema([Field("success", .bool, about: "Always `true`.")]), sample: #"{"success":true}"#)
-    /// Of the two one is there.
+    /// One of the two is given.
     private static let whisperID = TypedField.whisperID("whisperId", about: "This or `guestId`.").optional
     private static let guestID = TypedField.guestID("guestId", about: "This or `whisperId`.").optional
     private static let why = TypedField.text("reason", Limits.banReasonCharacters)

@@ -11,7 +11,7 @@ package enum AttachmentOperations {
     /// The body of `presignUpload`.
     package struct Presign: HTTPBody {
         package let contentType: String
-        /// Of the ciphertext.
+        /// Size of the ciphertext.
         package let sizeBytes: Int64
         package let isMultipart: Bool
 

@@ -11,7 +11,7 @@ package struct HTTPOperation: Sendable {
         case both
     }
 
-    /// Who may ask. Tokens travel as `Authorization: Bearer {token}`.
+    /// The kind of caller that may ask. Tokens travel as `Authorization: Bearer {token}`.
     package enum Access: String, Sendable {
         case anybody
         /// A session token.
@@ -45,7 +45,7 @@ package struct HTTPOperation: Sendable {
         }
     }
 
-    /// What comes back when all is well.
+    /// The answer to a successful request.
     package enum Success: Sendable {
         case json(ObjectSchema, sample: String)
         /// Another media type.
@@ -72,7 +72,7 @@ package struct HTTPOperation: Sendable {
     package let about: String
     package let origin: Origin
     package let access: Access
-    /// Of each identity; of admin operations, of each role over all of them.
+    /// For each identity; for admin operations, for each role over all of them.
     package let rate: Rate?
     package let parameters: [Parameter]
     package let request: (schema: ObjectSchema, sample: String)?

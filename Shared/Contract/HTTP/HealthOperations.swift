@@ -19,7 +19,7 @@ package enum HealthOperations {
             access: .anybody, success: .text(mediaType: "text/plain")),
     ]
 
-    /// What `/health` and `/ready` answer.
+    /// The answer of `/health` and `/ready`.
     package static func body(_ status: String, failing: [String] = []) -> [UInt8] {
         var json = JSONWriter()
         json.add("status", status)

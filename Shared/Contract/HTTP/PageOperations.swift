@@ -1,6 +1,6 @@
-/// What browsers load (contract §16.1).
+/// Pages for browsers (contract §16.1).
 package enum PageOperations {
-    /// Of a name behind a conversation's id. It is for people, and nothing looks at it.
+    /// Length of a name behind a conversation's id. The name is for people; only its length is checked.
     package static let nameCharactersMax = 200
     /// The hash of a release's pages, in bytes. It stands in addresses in hexadecimal digits.
     package static let hashBytes = 16

@@ -147,7 +147,7 @@ package enum TranscriptOperations {
         }
     }
 
-    /// What a share's link opens.
+    /// The content behind a share's link.
     package struct Shared: Sendable {
         package var conversation: ConversationID
         package var content: UUIDText
@@ -179,7 +179,7 @@ package enum TranscriptOperations {
             TranscriptOperations.seal.field,
         ]
 
-        /// What stands beside the lines, in bytes of JSON at most.
+        /// Bytes of JSON beside the lines, at most.
         package var bytes: Int { (self.ciphertext.count + 2) / 3 * 4 + Self.overheadBytesMax }
 
         package func json(with lines: Lines) -> [UInt8] {

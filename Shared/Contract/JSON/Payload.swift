@@ -26,7 +26,7 @@ package struct Payload: Sendable {
     }
 
     /// A value that satisfied its type when the frame was read does not when it is read again: a bug of ours, never the
-    /// client's fault. Whoever catches it logs an error and answers INTERNAL_ERROR.
+    /// client's fault. The code that catches it logs an error and answers INTERNAL_ERROR.
     package struct Corrupted: Error, Equatable {
         package init() {}
     }

@@ -1,4 +1,4 @@
-/// What a field of a frame may hold. From these the decoder, the JSON Schemas and the documentation follow.
+/// The type of a frame's field. The decoder, the JSON Schemas and the documentation follow from it.
 package indirect enum FieldType: Sendable {
     /// The integer 1, the one version there is.
     case version
@@ -9,9 +9,9 @@ package indirect enum FieldType: Sendable {
     case uuidV4
     /// A UUID whose letters are in lower case (contract §14.2, §19.9).
     case lowerCaseUUID
-    /// Of a guest.
+    /// The id of a guest.
     case guestID
-    /// Of an identity or a guest.
+    /// The id of an identity or a guest.
     case principalID
     case groupID
     case timestamp
@@ -43,7 +43,7 @@ package final class Field: Sendable {
     package let name: String
     package let type: FieldType
     package let presence: Presence
-    /// What it means, for people, where name and type do not say it.
+    /// The field's meaning, for people, where name and type do not say it.
     package let about: String
     let nameBytes: [UInt8]
 

@@ -4,7 +4,7 @@ package enum CallJob: Job {
     case frame(CallRequest)
     /// Somebody whom a call of this share waits for is connected (`Keyspace.engaged`).
     case bound(CallConnection)
-    /// What became of a `CallDelivery`.
+    /// The receipt of a `CallDelivery`.
     case delivered(CallReceipt)
 
     package func encode(into writer: inout WireWriter) {

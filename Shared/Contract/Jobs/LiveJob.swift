@@ -4,7 +4,7 @@ package enum LiveJob: Job {
     case frame(LiveRequest)
     /// A connection that held, attended or waited for this conversation has ended.
     case left(ConversationID, LiveConnection)
-    /// What the connections of a gateway hold and attend, of this share's conversations. Comes every 5 s.
+    /// This share's conversations that the connections of a gateway hold and attend. Comes every 5 s.
     case report(NodeID, [LiveReportEntry])
     /// A line of a stream whose lines are kept.
     case line(LiveLine)

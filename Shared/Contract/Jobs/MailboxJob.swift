@@ -10,7 +10,7 @@ package enum MailboxJob: Job {
     case unbound(identity: WhisperID, node: NodeID, connection: ConnectionID)
     /// These outcomes have reached their client. Goes to any partition; the numbers say it all.
     case outcomesConfirmed([Int64])
-    /// What peers in this partition should know.
+    /// News about identities for their peers in this partition.
     case presence([PresenceNews])
     /// Which peers in this partition are online?
     case presenceAsked([PresenceQuestion])

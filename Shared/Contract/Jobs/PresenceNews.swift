@@ -23,7 +23,7 @@ extension PresenceState: WireCodable {
     }
 }
 
-/// What an identity's peers should know of it. Goes to the partition of all of them.
+/// News about an identity for its peers. Goes to the partition of all of them.
 package struct PresenceNews: Hashable, Sendable {
     package var about: WhisperID
     package var state: PresenceState
@@ -80,7 +80,7 @@ package struct PendingTransition: Hashable, Sendable {
     package var isPresent: Bool
     /// When the last connection ended. Valid only while it is not present.
     package var leftAt: Int64
-    /// What peers believe.
+    /// The state announced to peers last.
     package var isToldOnline: Bool
     /// Peers are told nothing before.
     package var notBefore: Int64

@@ -10,7 +10,7 @@ package struct RejectedToken: Job, Equatable {
     package var kind: Kind
     /// SHA-256 of the token's UTF-8.
     package var tokenHash: Bytes32
-    /// What the device has said of its tokens since then is newer than the provider's word, and stays.
+    /// Tokens that the device has reported since then are newer than the provider's answer, and stay.
     package var asOf: Timestamp
 
     package init(identity: WhisperID, kind: Kind, tokenHash: Bytes32, asOf: Timestamp) {

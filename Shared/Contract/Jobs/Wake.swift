@@ -16,8 +16,8 @@ package struct Wake: Job {
 
     package var recipient: WhisperID
     package var reason: Reason
-    /// What push provider and app see instead of a name. Random; the wake-ups of one call share theirs, and so do the knocks at
-    /// one conversation and the wake-ups of one room.
+    /// The id that push provider and app see instead of a name. Random. The wake-ups of one call share theirs, and so
+    /// do the knocks at one conversation and the wake-ups of one room.
     package var wakeID: UUIDText
     package var queuedAt: Timestamp
 

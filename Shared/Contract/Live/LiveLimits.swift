@@ -5,7 +5,7 @@ package enum LiveLimits {
     package static let nonce = Self.nonceBytes...Self.nonceBytes
     /// The tag of AES-256-GCM, in bytes. It stands behind the ciphertext.
     package static let tagBytes = 16
-    /// What a BOX is longer than its plaintext, in bytes: the sender's public key and the tag.
+    /// Bytes by which a BOX is longer than its plaintext: the sender's public key and the tag.
     package static let boxOverheadBytes = Limits.publicKeyBytes + Self.tagBytes
 
     /// Ciphertexts in bytes, tags included.

@@ -1,4 +1,4 @@
-/// What one packet of content is (contract §14.9).
+/// The kind of one packet of content (contract §14.9).
 package enum LivePacketKind: String, CaseIterable, Sendable {
     /// The whole live text. Needs no packet before it.
     case snapshot
@@ -31,12 +31,12 @@ package struct LivePosition: Hashable, Comparable, Sendable {
     }
 }
 
-/// What a packet of content shows to the server. The seal covers all of it (contract §14.9).
+/// The part of a content packet that the server sees. The seal covers all of it (contract §14.9).
 package struct LivePacketHeader: Hashable, Sendable {
     package var conversation: ConversationID
     package var position: LivePosition
     package var kind: LivePacketKind
-    /// A line's number, counted from 1. Of other kinds: how many lines are completed so far.
+    /// A line's number, counted from 1. For other kinds: how many lines are completed so far.
     package var line: Int
     /// Which content key seals it.
     package var generation: Int

@@ -1,8 +1,9 @@
-/// What the seals of live conversations vouch for besides their contents: the additional data of AES-256-GCM.
+/// The additional data of AES-256-GCM in the seals of live conversations: facts that a seal vouches for besides its
+/// content.
 ///
-/// What is moved to another place, or shown under another name, does not open.
+/// A seal that is moved to another place, or shown under another name, does not open.
 package enum LiveSeals {
-    /// Of a packet of content (contract §14.9).
+    /// For a packet of content (contract §14.9).
     package static func packet(_ header: LivePacketHeader) -> [UInt8] {
         self.lines([
             "live_packet", "\(header.conversation)", "\(header.position.epoch)", "\(header.position.seq)",
@@ -10,20 +11,20 @@ package enum LiveSeals {
         ])
     }
 
-    /// Of what `look` shows of a conversation (contract §14.6).
+    /// For the info of a conversation that `look` shows (contract §14.6).
     package static func info(_ conversation: ConversationID) -> [UInt8] {
         self.lines(["live_info", "\(conversation)"])
     }
 
-    /// Of a BOX. Both are lines of the signature that comes with it (contract §14.5, §19.13).
+    /// For a BOX. Both are lines of the signature that comes with it (contract §14.5, §19.13).
     package static func box(type: LiveSignature.FrameType, id: String) -> [UInt8] {
         self.lines([type.rawValue, id])
     }
 
-    /// Of the BOX of a signal between two participants of a room (contract §15.2).
+    /// For the BOX of a signal between two participants of a room (contract §15.2).
     package static func signal(in room: UUIDText) -> [UInt8] { self.lines([RoomSignature.type, "\(room)"]) }
 
-    /// Of the line keys that the reader of a shared transcript gets (contract §19.22).
+    /// For the line keys that the reader of a shared transcript gets (contract §19.22).
     package static func share(_ conversation: ConversationID, content: UUIDText) -> [UInt8] {
         self.lines(["live_share", "\(conversation)", "\(content)"])
     }

@@ -1,4 +1,4 @@
-/// What the signatures of live conversations cover (contract §14.5, §19.12).
+/// The messages that the signatures of live conversations cover (contract §14.5, §19.12).
 package enum LiveSignature: Equatable, Sendable {
     /// The type line.
     package enum FrameType: String, CaseIterable, Sendable {
@@ -48,8 +48,8 @@ package enum LiveSignature: Equatable, Sendable {
     }
 }
 
-/// Statements about a conversation that stand inside seals and have a proof of their own. Whoever makes or checks a
-/// signature takes the SHA-256 of the bytes first.
+/// Statements about a conversation that are inside seals and have a proof of their own. Signers and verifiers take the
+/// SHA-256 of the bytes first.
 package enum LiveStatement {
     /// A completed line, signed with the conversation's key (contract §14.9).
     /// - Parameter textDigest: SHA-256 of the line's text in UTF-8.
@@ -65,7 +65,7 @@ package enum LiveStatement {
         LiveSeals.lines(["live_profile", "\(conversation)", "\(listener)"])
     }
 
-    /// What the tag of a knock is an HMAC of (contract §14.7). It has no version line.
+    /// The input of the HMAC that is a knock's tag (contract §14.7). It has no version line.
     package static func knock(by listener: PrincipalID, on conversation: ConversationID, at time: Timestamp) -> [UInt8]
     {
         Array("\(conversation)\n\(listener)\n\(time.milliseconds)\n".utf8)

@@ -1,4 +1,4 @@
-/// What the signature of a signal between two participants covers (contract §14.5, §15.2).
+/// The message that the signature of a signal between two participants covers (contract §14.5, §15.2).
 package enum RoomSignature {
     /// The type line, also of the seal (`LiveSeals.signal`).
     package static let type = "room_signal"

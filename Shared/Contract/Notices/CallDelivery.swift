@@ -5,7 +5,7 @@ package struct CallDelivery: Sendable {
     /// The call, and the number of the frame in it, as the receipt repeats them.
     package var call: UUIDText
     package var number: Int64
-    /// Of the client's frame that it answers.
+    /// The request id of the client's frame that it answers.
     package var requestID: String?
     package var type: String
     package var payload: [UInt8]

@@ -1,7 +1,7 @@
 /// News from one gateway to another: content of live conversations, and who attends them (contract §14.1). Nothing else may
 /// travel on this channel. Lost, it is asked for again.
 package struct FeedNotice: Notice {
-    /// Who says it.
+    /// The sender.
     package var from: NodeID
     package var events: [FeedEvent]
 
@@ -28,9 +28,9 @@ package enum FeedEvent: Sendable {
     case attends([FeedAttendance])
     /// Nobody at the node attends the conversation any more.
     case attendsNoLonger(ConversationID)
-    /// What the home remembers.
+    /// The home's memory of a stream.
     case memory(FeedMemory)
-    /// What the home may not remember, and the whisperer is to send.
+    /// Packets that the home may not remember. The whisperer is to send them.
     case wanted(FeedWish)
     /// A listener's `live_attention`, for the holder.
     case attention(ConversationID, listener: PrincipalID, want: LiveAttention.Want)
@@ -65,7 +65,7 @@ package struct FeedAttendance: Hashable, Sendable {
     }
 }
 
-/// What a home remembers of a stream.
+/// A home's memory of a stream.
 package struct FeedMemory: Hashable, Sendable {
     package var stream: LiveStream
     /// The newest packet to all.
@@ -91,7 +91,7 @@ package struct FeedMemory: Hashable, Sendable {
     }
 }
 
-/// What listeners of a node miss.
+/// Packets that listeners of a node miss.
 package struct FeedWish: Hashable, Sendable {
     package var conversation: ConversationID
     package var want: Want

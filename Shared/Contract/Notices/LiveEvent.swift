@@ -1,5 +1,5 @@
-/// What calls tells a gateway about one of its connections in a live conversation. Lost, it is told again when the gateway
-/// reports what its connections hold and attend (`LiveJob.report`).
+/// An event from calls for a gateway, about one of its connections in a live conversation. A lost event is repeated
+/// when the gateway reports what its connections hold and attend (`LiveJob.report`).
 package enum LiveEvent: Hashable, Sendable {
     /// This connection holds the stream. It may send packets from this epoch on.
     case holds(LiveStream)
@@ -64,9 +64,9 @@ package struct LiveAttendance: Hashable, Sendable {
     package var stream: LiveStream
     /// When the listener first joined this stream since it was last admitted. It gets no line completed before.
     package var since: Timestamp
-    /// What the client says it has; `nil` begins anew.
+    /// The client's own position; `nil` begins anew.
     package var after: LivePoint?
-    /// Of the `live_join` that `live_joined` answers.
+    /// The request id of the `live_join` that `live_joined` answers.
     package var requestID: String?
     /// The client sent `live_join`: `live_joined` answers it. False where calls repeats what is so after a report.
     package var isAnswer: Bool

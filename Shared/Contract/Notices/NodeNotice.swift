@@ -20,15 +20,16 @@ package enum NodeEvent: Sendable {
     case mail(ConnectionID, [Mail], again: Bool)
     /// Connections that the router believes this node holds. The gateway repeats a departure for each one it no longer has.
     case connectionSnapshot([ConnectionSnapshotEntry])
-    /// What became of messages that this connection's identity sent.
+    /// Outcomes of messages that this connection's identity sent.
     case outcomes(ConnectionID, [Outcome])
     /// A `group_event` that each of these clients is told again, until it has confirmed its number.
     case groupEvent(payload: [UInt8], [GroupReader])
-    /// What the client should know of a peer. May be lost without harm.
+    /// A peer's state, for the client. May be lost without harm.
     case presence(ConnectionID, about: WhisperID, PresenceState)
     /// A frame about a call, which the gateway confirms.
     case call(CallDelivery)
-    /// What a connection holds or attends. Events of one notice are handled in order: this stands before the answer.
+    /// A change of what the connection holds or attends. Events of one notice are handled in order: this one comes before
+    /// the answer.
     case live(ConnectionID, LiveEvent)
     /// A connection at another gateway says that it is the guest's live one (`GuestMove`). Close the one named here (4001),
     /// unless its guest has shown the token on it later, or has proved anew.
@@ -167,10 +168,10 @@ extension ConnectionSnapshotEntry: WireCodable {
     }
 }
 
-/// Whom a `group_event` is for.
+/// A recipient of a `group_event`.
 package struct GroupReader: Sendable {
     package var connection: ConnectionID
-    /// What its client confirms, as it does an `Outcome`'s.
+    /// The number that its client confirms, as it does an `Outcome`'s.
     package var number: Int64
 
     package init(connection: ConnectionID, number: Int64) {
@@ -191,7 +192,7 @@ extension GroupReader: WireCodable {
     }
 }
 
-/// What became of a message, for its sender. Kept until the sender's client has it.
+/// The outcome of a message, for its sender. Kept until the sender's client has it.
 package struct Outcome: Sendable {
     package enum Kind: UInt8, Sendable {
         case delivered = 1
@@ -262,7 +263,7 @@ package enum Answer: Sendable {
     case refreshed(Session, type: String, payload: [UInt8])
     /// The session is over: send the frame and close (1000).
     case loggedOut(type: String, payload: [UInt8])
-    /// Who a token belongs to; `nil` for nobody.
+    /// The session that a token belongs to; `nil` for none.
     case session(Session?)
     /// The proof succeeded: bind the connection to this guest, then send the frame.
     case guestProved(Guest, type: String, payload: [UInt8])

@@ -4,7 +4,7 @@ package struct ErrorFrame: ServerFrame {
     package let code: String
     /// For people.
     package let message: String
-    /// Of the frame that was refused.
+    /// The request id of the refused frame.
     package let requestID: String?
     /// RATE_LIMITED, and USER_BANNED where the ban's end is known.
     package let retryAfterMilliseconds: Int64?

@@ -6,7 +6,7 @@ package struct GroupEvent: ServerFrame {
 
     package let event: Event
     package let group: GroupDescription
-    /// Who did it.
+    /// The identity that made the change.
     package let actor: WhisperID
     package let added: [WhisperID]
     package let removed: [WhisperID]

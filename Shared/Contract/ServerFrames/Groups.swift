@@ -1,7 +1,7 @@
 /// "You are in these groups." Answers a `group_list`, a page at a time (contract §6).
 package struct Groups: ServerFrame {
     package let groups: [GroupDescription]
-    /// What the next `group_list` asks with; `nil` at the end.
+    /// The cursor of the next `group_list`; `nil` at the end.
     package let nextCursor: String?
 
     private static let groups = TypedField<[GroupDescription]>.objects("groups", count: 0...Limits.groupListMax)

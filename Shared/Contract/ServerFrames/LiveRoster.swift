@@ -73,11 +73,11 @@ package struct LiveListener: ObjectValue {
     package let listener: PrincipalID
     package let status: Status
     package let since: Timestamp
-    /// Of its newest grant; 0 without one.
+    /// The generation of its newest grant; 0 without one.
     package let generation: Int
     package let signPublicKey: Bytes32
     package let encPublicKey: Bytes32
-    /// Of those who wait.
+    /// The knock of a listener that waits.
     package let knock: LiveSealedKnock?
 
     private static let status = TypedField<Status>.choice("status")

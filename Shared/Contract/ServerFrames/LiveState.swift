@@ -1,4 +1,4 @@
-/// What a stream is doing now, for those who have joined or wait (contract §14.8).
+/// The present state of a stream, for listeners that have joined or wait (contract §14.8).
 package struct LiveState: ServerFrame {
     package enum State: String, CaseIterable, Sendable {
         case live, paused, ended

@@ -1,7 +1,7 @@
 /// "This waits for you." Answers a `fetch_pending`, a page at a time (contract §5).
 package struct PendingMessages: ServerFrame {
     package let messages: [MessageReceived]
-    /// What the next `fetch_pending` asks with; `nil` at the end.
+    /// The cursor of the next `fetch_pending`; `nil` at the end.
     package let nextCursor: String?
 
     private static let messages = TypedField<[MessageReceived]>.objects(

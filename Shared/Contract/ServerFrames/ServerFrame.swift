@@ -30,7 +30,7 @@ extension ServerFrame {
 /// A text message of the server, as clients read it.
 package struct ServerMessage: Sendable {
     package let type: String
-    /// Of the client's frame that it answers.
+    /// The request id of the client's frame that it answers.
     package let requestID: String?
     /// `nil` if this release does not know the type. Clients ignore such frames: servers may grow.
     package let frame: (any ServerFrame)?

@@ -1,7 +1,7 @@
-/// What documents and tests know of a frame that the server sends.
+/// The definition of a frame that the server sends.
 package struct ServerFrameDefinition: Sendable {
     package let type: String
-    /// What the client learns from it, for people.
+    /// The frame's meaning for the client, for people.
     package let about: String
     /// The client's frames that it directly answers, with their `requestId`. Empty: it comes by itself.
     package let answers: [String]

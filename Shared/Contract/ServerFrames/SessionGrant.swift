@@ -32,6 +32,6 @@ package struct SessionGrant: Sendable {
 }
 
 extension CommonFields {
-    /// Of answers that have nothing else to say. A failure is an `error`.
+    /// For answers that have nothing else to say. A failure is an `error`.
     static let success = TypedField.bool("success", about: "Always `true`.")
 }

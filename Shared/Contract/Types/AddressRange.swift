@@ -1,7 +1,7 @@
 /// Addresses of one kind that begin with the same bits: `10.42.0.0/16`, `2001:db8:1::/48` (CIDR, RFC 4632 and RFC 4291 §2.3).
 package struct AddressRange: Hashable, Sendable {
     private let first: NetworkAddress
-    /// Of the 128 bits that an address has here.
+    /// Length of the prefix, in the 128 bits that an address has here.
     private let prefixBits: Int
 
     /// Reads an address and the length of its prefix: 1...32 of IPv4, 1...128 of IPv6. Bits behind the prefix must be zero:

@@ -16,7 +16,7 @@ package struct CallShare: Hashable, Comparable, Sendable {
         self.index = index
     }
 
-    /// The same in either order. Who asks for nobody in particular is a pair with itself.
+    /// The same in either order. A caller without a callee forms a pair with itself.
     package init(of one: WhisperID, and other: WhisperID) {
         let sum = Self.mixed(one.bits) &+ Self.mixed(other.bits)
         self.index = Int(Self.mixed(sum) % UInt64(Self.count))

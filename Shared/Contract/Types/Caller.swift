@@ -61,7 +61,7 @@ extension Epoch: WireCodable {
     package init(from reader: inout WireReader) throws(WireError) { self.value = try reader.read() }
 }
 
-/// Who sent a frame, as its session says.
+/// The sender of a frame, as its session says.
 package struct Caller: Hashable, Sendable {
     package var identity: WhisperID
     package var epoch: Epoch

@@ -7,8 +7,8 @@ package enum ClusterLimits {
     /// and may have asked again. Carried out late, a login would end the one that came after it.
     /// A second less than `answerMax`: for what the age by the clock of Redis leaves out.
     package static let frameAgeMax = Duration.seconds(9)
-    /// Outcomes that a client may have unconfirmed: a router tells no more to one that binds, a gateway counts to the same
-    /// number. Those beyond wait in the store until it confirms some.
+    /// Outcomes that a client may leave unconfirmed: a router sends no more to a client that binds, a gateway counts to
+    /// the same number. Further outcomes wait in the store until the client confirms some.
     package static let outcomesPerBindMax = 1_000
     /// Peers of one identity that a router tells of it, and that a gateway remembers as online for one client.
     package static let peersMax = 500

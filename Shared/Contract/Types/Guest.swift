@@ -1,4 +1,4 @@
-/// What a guest token stands for. The token itself is kept nowhere but in the browser.
+/// The guest behind a guest token. Only the browser keeps the token itself.
 package struct Guest: Hashable, Sendable {
     package var id: GuestID
     /// Counts the guest's proofs. The token of the newest one is the only live one.

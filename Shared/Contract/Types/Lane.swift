@@ -9,7 +9,7 @@ package struct Lane: Hashable, Sendable {
     /// Neighbouring partitions share a lane.
     package init(of partition: Partition) { self.index = partition.index * Self.count / Partition.count }
 
-    /// What stands between braces in names, and alone decides about their slot (Redis Cluster specification, "Hash tags").
+    /// The text between braces in names; it alone decides about their slot (Redis Cluster specification, "Hash tags").
     package var tag: String { Self.tags[self.index] }
 
     /// The first of a, b, … z, aa, ab, … whose slot is in the lane's 64th.

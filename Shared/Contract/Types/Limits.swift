@@ -48,8 +48,8 @@ package enum Limits {
     /// The longest life of credentials for relays, in seconds: a day.
     package static let turnSecondsMax: Int64 = 86_400
 
-    /// What may wait in one mailbox, in messages and in bytes of stored payload (contract §13a): in all, from one sender who is not
-    /// the recipient's peer, and from all such senders together.
+    /// The most that may wait in one mailbox, in messages and in bytes of stored payload (contract §13a). In all; from
+    /// one sender who is not the recipient's peer; from all such senders together.
     package static let mailboxMessagesMax = 100_000
     package static let mailboxBytesMax = 1 << 30
     package static let strangerMessagesMax = 500
@@ -146,7 +146,7 @@ package enum Limits {
     package static let strangerProfileBytesMax = 64 * 1_024
     /// A profile goes so long after a member last did something with it (contract §13b).
     package static let profileTTL = Duration.seconds(400 * 86_400)
-    /// What profiles are joined with, and its SHA-256, in bytes.
+    /// Size of the key that devices join a profile with, and of its SHA-256, in bytes.
     package static let profileJoinKey = 32...32
 
     /// AES-256-GCM: the nonce, and the shortest ciphertext, which is one byte and its tag (contract §14.2, SEALED).

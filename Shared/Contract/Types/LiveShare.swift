@@ -21,7 +21,7 @@ package struct LiveShare: Hashable, Comparable, Sendable {
 
     package init(of conversation: ConversationID) { self.init(of: conversation.uuid) }
 
-    /// Of frames that name neither conversation nor room.
+    /// For frames that name neither conversation nor room.
     package init(of principal: PrincipalID) {
         let id =
             switch principal {

@@ -1,4 +1,4 @@
-/// What a conversation's stream is doing.
+/// The state of a conversation's stream.
 package enum LiveStreamState: String, CaseIterable, Sendable {
     /// Nobody whispers. Becomes `live`.
     case idle

@@ -55,7 +55,7 @@ package struct NetworkAddress: Hashable, Sendable {
     /// For keys: the text of `network`.
     package var bucket: String { self.network.description }
 
-    /// What limits for each address count by: an IPv4 address, or the /64 of an IPv6 one (contract §11).
+    /// The key by which limits for each address count: an IPv4 address, or the /64 of an IPv6 one (contract §11).
     package struct Network: Hashable, Sendable, CustomStringConvertible {
         fileprivate let bits: UInt64
         fileprivate let isIPv6: Bool
@@ -65,7 +65,7 @@ package struct NetworkAddress: Hashable, Sendable {
     }
 }
 
-/// What ranges compare.
+/// Comparison of addresses, for ranges.
 extension NetworkAddress {
     static let bits = 128
 

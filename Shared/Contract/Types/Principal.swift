@@ -1,4 +1,4 @@
-/// Who sent a frame, as its token says: a session or a guest (P of contract §14.2).
+/// The sender of a frame, as its token says: a session or a guest (P of contract §14.2).
 package enum Principal: Hashable, Sendable {
     case session(Session)
     case guest(Guest)

@@ -1,4 +1,4 @@
-/// Who takes part in a conversation or a room: an identity or a guest (PID of contract §14.2).
+/// A participant of a conversation or a room: an identity or a guest (PID of contract §14.2).
 package enum PrincipalID: Hashable, Sendable {
     case identity(WhisperID)
     case guest(GuestID)

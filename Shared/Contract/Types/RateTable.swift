@@ -14,9 +14,9 @@ package struct Allowance: Hashable, Sendable {
     }
 }
 
-/// What holds in this cluster: the defaults of `Rates`, as its operators have changed and scaled them.
+/// The rates of this cluster: the defaults of `Rates`, as its operators have changed and scaled them.
 package struct RateTable: Sendable {
-    /// What stands in place of a default.
+    /// A rate in place of a default.
     package struct Change: Hashable, Sendable {
         package var perMinute: Int
         package var burst: Int

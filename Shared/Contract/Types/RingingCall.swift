@@ -4,7 +4,7 @@ package struct RingingCall: Hashable, Sendable {
     package var caller: WhisperID
     package var callee: WhisperID
     package var isVideo: Bool
-    /// What the push said instead of names.
+    /// The id that the push carried instead of names.
     package var wakeID: UUIDText
     package var ringsUntil: Timestamp
 

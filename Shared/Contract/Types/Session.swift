@@ -1,4 +1,4 @@
-/// What a session token stands for. The token itself is kept nowhere but on the client.
+/// The session behind a session token. Only the client keeps the token itself.
 package struct Session: Hashable, Sendable {
     package var caller: Caller
     package var device: UUIDText

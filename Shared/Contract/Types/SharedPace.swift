@@ -1,4 +1,4 @@
-/// What a process asks of the count that all processes share: some uses of one subject's rate, ahead of need.
+/// A process's request to the count that all processes share: some uses of one subject's rate, ahead of need.
 package struct RateRequest: Hashable, Sendable {
     package var allowance: Allowance
     /// Uses wanted. 0: only tells what the process knows.
