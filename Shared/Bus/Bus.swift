@@ -1,9 +1,9 @@
 package import Contract
 
-/// What services say to each other, and where they keep what may be lost. No Redis in here.
+/// Messages between services, and keys that may be lost. No Redis in here.
 ///
-/// Three halves, so that a user asks only for what it needs: `JobBus` (kept until acknowledged), `NoticeBus`
-/// (heard by whoever listens now) and `KeyBus` (keys with a time to live).
+/// Three parts, so that a user asks only for what it needs. `JobBus`: Jobs, kept until acknowledged. `NoticeBus`:
+/// Notices, which only present subscribers receive. `KeyBus`: keys with a time to live.
 package protocol Bus: JobBus, NoticeBus, KeyBus {}
 
 package enum BusError: Error, Equatable {
@@ -67,7 +67,7 @@ package struct StreamEntry: Sendable {
     }
 }
 
-/// What one stream had waiting.
+/// The entries read from one stream.
 package struct StreamBatch: Sendable {
     package var stream: String
     package var entries: [StreamEntry]

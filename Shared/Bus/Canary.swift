@@ -1,8 +1,9 @@
 package import Contract
 
-/// By a key of its own a process notices that Redis has lost everything. Belongs to one actor, which looks about once a second.
+/// A key of a process, by which it notices that Redis has lost everything. Belongs to one actor, which checks it about
+/// once a second.
 ///
-/// Of a cluster the key is on one master. The bus itself says which master was replaced or has come back.
+/// In a cluster the key is on one master. The bus itself reports which master was replaced or has come back.
 package final class Canary {
     private let key: KeyName
     /// It was there once.
@@ -32,7 +33,7 @@ package final class Canary {
                 self.extend(on: bus)
             }
         } catch {
-            // Of a cluster this may be one master's outage, in which the others go on.
+            // In a cluster this may be one master's outage, in which the others go on.
             guard error == .unavailable, bus.replacements.areCounted else { throw error }
             isSeen = false
         }

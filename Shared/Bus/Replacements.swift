@@ -3,9 +3,9 @@
 /// A value of one moment. Two of them say what was replaced in between. A single server is one part, and its canary key says
 /// whether it was emptied, so nothing is counted there.
 package struct Replacements: Sendable {
-    /// Of all parts.
+    /// Rises whenever any part is replaced.
     package private(set) var total = 0
-    /// Of each part; empty if nothing is counted.
+    /// Replacements of each part; empty if nothing is counted.
     private var counts: [UInt32]
     private let part: @Sendable (String) -> Int
 
@@ -21,7 +21,7 @@ package struct Replacements: Sendable {
     /// Whether parts are lost and replaced one by one.
     package var areCounted: Bool { !self.counts.isEmpty }
 
-    /// Of the part in which this key, stream or channel is.
+    /// Replacements of the part in which this key, stream or channel is.
     package func count(of name: String) -> Int { self.areCounted ? Int(self.counts[self.part(name)]) : 0 }
 
     /// Whether the part of this name has been replaced since `older`.
@@ -35,7 +35,7 @@ package struct Replacements: Sendable {
     }
 }
 
-/// What one look at the bus has found lost since the look before.
+/// Losses that one check of the bus has found, since the check before.
 package struct BusLosses: Sendable {
     /// Redis was emptied.
     package let isEverything: Bool

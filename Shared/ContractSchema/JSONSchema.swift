@@ -3,7 +3,7 @@ package import Contract
 /// JSON Schema (draft 2020-12) of the contract's types. It accepts exactly what `FrameDecoder` accepts; what it cannot
 /// say is listed in `JSONSchema.silences`.
 package enum JSONSchema {
-    /// What a reader must do before asking the schema, because JSON Schema speaks of values, not of their spelling.
+    /// Rules to check before the schema, because JSON Schema speaks of values, not of their spelling.
     package static let silences = [
         "A field that is given twice is refused.",
         "Integers are written without fraction and exponent: `1.0` and `1e0` are refused.",

@@ -6,7 +6,7 @@ import Telemetry
 
 /// Lets operators in, on the ops listener of any service (contract §10).
 ///
-/// Every call is counted by role, and recorded. What cannot be counted or recorded is not answered.
+/// Every call is counted by role, and recorded. A call that cannot be counted or recorded fails.
 package struct AdminGate: Sendable {
     /// The error of a record that was not written.
     package typealias Failure = StoreError
@@ -27,7 +27,7 @@ package struct AdminGate: Sendable {
 
     /// A call under way.
     package struct Call: Sendable {
-        /// What will be recorded. Whoever serves the call adds its target and a note.
+        /// The event to record. The code that serves the call adds its target and a note.
         package var event: AuditEvent
         /// Set by whoever has recorded the event already, in the transaction of its change.
         package var isRecorded = false

@@ -3,7 +3,7 @@ package import Hummingbird
 import ServerCrypto
 package import Telemetry
 
-/// What somebody may do on the ops listener.
+/// A role on the ops listener.
 package enum AdminRole: Comparable, Sendable {
     case viewer
     /// Everything that a viewer may, and to change things.
@@ -17,7 +17,7 @@ package struct AdminTokens: Sendable {
         package var description: String { "an admin token is \(AdminTokens.hashMark) without 64 hexadecimal digits" }
     }
 
-    /// What a configured value begins with that is the token's SHA-256, in hexadecimal, instead of the token.
+    /// The prefix of a configured value that is the token's SHA-256, in hexadecimal, instead of the token.
     private static let hashMark = "sha256:"
 
     private let roles: [(role: AdminRole, hash: Bytes32)]
@@ -48,8 +48,8 @@ package struct AdminTokens: Sendable {
         BearerToken.bytes(in: request.headers).flatMap { self.role(of: $0) }
     }
 
-    /// What a session of its own keeps instead of a token. It says nothing to whoever lacks `key`, and is no role's once the role
-    /// has another token.
+    /// The mark that a console session keeps instead of a token. It reveals nothing without `key`, and belongs to no
+    /// role once the role has another token.
     /// - Returns: nil if the role has no token.
     package func mark(of role: AdminRole, under key: [UInt8]) -> Bytes32? {
         self.roles.first { $0.role == role }.map { hmacSHA256(key: key, $0.hash.bytes) }

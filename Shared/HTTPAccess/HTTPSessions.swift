@@ -6,10 +6,10 @@ import ServerCrypto
 package import Store
 import Telemetry
 
-/// Who asks over HTTP, for services other than auth: bearer token → `Session`.
+/// The sessions of HTTP callers, for services other than auth: bearer token → `Session`.
 ///
-/// Read from Postgres with every request, past the cache in Redis: one look-up by primary key, which is never behind. An older
-/// login, a ban or an end of the session count from their commit on, whether Redis is there or not.
+/// Read from Postgres with every request, past the cache in Redis: one look-up by primary key, which is never behind. A
+/// newer login, a ban or the session's end counts from its commit on, whether Redis is there or not.
 package struct HTTPSessions: Sendable {
     private let sessions: LiveSessions
     private let bus: any Bus

@@ -7,7 +7,7 @@ package protocol PeerContext: RequestContext {
     var peer: NetworkAddress? { get }
 }
 
-/// What public routes get with a request, if they need no more.
+/// The request context of public routes, if they need no more.
 package struct ClientContext: PeerContext {
     package var coreContext: CoreRequestContextStorage
     package let peer: NetworkAddress?

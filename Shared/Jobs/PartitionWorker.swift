@@ -4,7 +4,7 @@ package import Logging
 package import Store
 import Telemetry
 
-/// What an owner of shares does at each turn of its life. `PartitionWorker` calls it on the owner's own thread.
+/// An owner of shares, at each turn of its life. `PartitionWorker` calls it on the owner's own thread.
 package protocol PartitionOwner: Actor {
     associatedtype Share: LeasedShare
 
@@ -16,7 +16,7 @@ package protocol PartitionOwner: Actor {
     /// - Parameter error: why, if it is no drain.
     func left(because error: (any Error)?) async
     func took(_ shares: [Share]) async throws
-    /// Called between batches, before others can own them. What was read and is not committed stays in the streams.
+    /// Called between batches, before others can own them. Jobs that were read and not committed stay in the streams.
     func gaveUp(_ shares: [Share]) async throws
     /// Redis was emptied, or masters of it were replaced. Positions in streams there have started over, because clocks may have.
     func busHasLost(_ losses: BusLosses)
@@ -52,12 +52,12 @@ package final class PartitionWorker<Share: LeasedShare> {
         }
     }
 
-    /// What one share had waiting.
+    /// The entries read for one share.
     package struct Part {
         package var share: Share
         /// The last of `entries`.
         package var through: EntryID
-        /// What stands up to here may have been read before.
+        /// Entries up to here may have been read before.
         package var readBefore: EntryID
         package var entries: [StreamEntry]
     }
@@ -130,7 +130,7 @@ package final class PartitionWorker<Share: LeasedShare> {
             if !self.latch.isDraining { try await Task.sleep(for: self.bounds.retryPause) }
         }
         self.latch.end()
-        // Whoever drains ends the process; until then there is nothing more to do.
+        // The code that drains ends the process; until then there is nothing more to do.
         while true { try await Task.sleep(for: .seconds(3_600)) }
     }
 
@@ -199,11 +199,12 @@ package final class PartitionWorker<Share: LeasedShare> {
 
     private func lookAtLeases<Owner: PartitionOwner>(_ owner: isolated Owner) async throws
     where Owner.Share == Share {
-        // Who owns nothing writes nothing. So while standbys are away, each share has one session at most that waits for them.
+        // A process that owns nothing writes nothing. So while standbys are away, at most one session waits for them
+        // for each share.
         var looking = Pipeline()
         let locks = looking.add(self.leases.all)
         if !self.owned.isEmpty { looking.add(ReplicationBarrier.statement) }
-        // In one round trip: it comes every second. Who has joined since is looked at the next time.
+        // In one round trip: it comes every second. Members that have joined since are checked the next time.
         let ended = self.members > 1 ? looking.add(self.leases.endFrozen) : nil
         let time = looking.add(ToldTime.question)
         let answers = try await self.store.pipeline(looking)
@@ -239,7 +240,8 @@ package final class PartitionWorker<Share: LeasedShare> {
     /// Jobs are read one at a time, to find out which of them the database refuses.
     package var isIsolatingPoison: Bool { self.poisonIsolationReadsLeft > 0 }
 
-    /// The next read is one of a few shares with a Job of each (`ReadTurns`). What it brings says nothing about the reads behind it.
+    /// The next read is one of a few shares with a Job of each (`ReadTurns`). Its result says nothing about the reads
+    /// behind it.
     package var readsInTurns: Bool { self.turns.areTaken(by: self.owned.count) }
 
     /// Reads what stands behind the positions. With nothing owned it waits as long as a read may.
@@ -263,7 +265,8 @@ package final class PartitionWorker<Share: LeasedShare> {
             read = try await self.bus.read(
                 positions, limit: isInTurns ? 1 : limit, blockFor: isInTurns ? .zero : blockFor)
         } catch {
-            // Of a cluster this may be one master's outage. Its streams come with the read of all, which fails if the whole bus is away.
+            // In a cluster this may be one master's outage. Its streams are in the next read of all, which fails if the
+            // whole bus is away.
             guard isInTurns, error == .unavailable else { throw error }
             read = []
         }
@@ -290,7 +293,7 @@ package final class PartitionWorker<Share: LeasedShare> {
         return []
     }
 
-    /// Moves the positions behind what was read. What was given up while the read waited is its next owner's.
+    /// Moves the positions behind the entries read. Entries of shares given up meanwhile belong to the next owner.
     package func advance(past read: [StreamBatch]) -> [Part] {
         if !read.isEmpty { self.stir() }
         return read.compactMap { batch in
@@ -304,8 +307,8 @@ package final class PartitionWorker<Share: LeasedShare> {
         }
     }
 
-    /// What is done leaves its stream. On a master that was replaced it stays until it was read again: the new one may have given
-    /// its number, or a lower one, to a Job that nobody has read.
+    /// Removes finished Jobs from their stream. On a replaced master they stay until they were read again: the new
+    /// master may have given their numbers, or lower ones, to unread Jobs.
     package func trim(_ share: Share, through id: EntryID) {
         let stream = self.streams[share.index]
         guard !self.bus.replacements.hasChanged(since: self.replacements, at: stream) else { return }

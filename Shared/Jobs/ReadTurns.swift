@@ -13,7 +13,7 @@ struct ReadTurns<Share: LeasedShare> {
     /// Whether the next read of so many shares names a few of them. So few that one read can hold them need no turns.
     func areTaken(by count: Int) -> Bool { !self.left.isEmpty && count > BusLimits.readStreamsMax }
 
-    /// Those whose turn is next.
+    /// The shares whose turn is next.
     var next: [Share] { Array(self.left.prefix(BusLimits.readStreamsMax)) }
 
     /// Each has a turn of its own.

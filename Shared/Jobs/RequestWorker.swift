@@ -3,7 +3,7 @@ package import Contract
 package import Logging
 import Telemetry
 
-/// What one request comes to.
+/// The result of one request.
 package enum Reaction: Sendable {
     /// - then: published after the answer has been.
     case answer(Answer, then: ClusterNotice?)
@@ -82,7 +82,7 @@ package final class RequestWorker: Sendable {
         case .answer(let answer, let next):
             let isPublished = await self.publish(
                 .answer(question: request.answer.question, answer), to: request.answer.node)
-            // What has ended has ended, whether its cause is answered or not.
+            // An end is announced, whether its cause is answered or not.
             if let next { self.bus.publish(next, to: Keyspace.nodes) }
             guard isPublished else { return }
         case .tell(let node, let event): guard await self.publish(event, to: node) else { return }

@@ -1,7 +1,7 @@
 import Bus
 import NIOCore
 
-/// Who is told that the bus is there, or is gone. Lives on its event loop.
+/// Observers of the bus's connection, and callers that wait for it. Lives on its event loop.
 final class ConnectionNews {
     private let eventLoop: any EventLoop
     private(set) var isUp = false

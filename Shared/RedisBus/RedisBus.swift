@@ -4,10 +4,10 @@ package import NIOCore
 import Synchronization
 import Telemetry
 
-/// What happened to the connection that carries commands.
+/// A change of the connection that carries commands.
 package enum RedisConnectionEvent: Sendable, Equatable {
-    /// - isReconnect: there was a connection before. What this process had announced in Redis may be gone:
-    ///   say it again.
+    /// - isReconnect: there was a connection before. State that this process had announced in Redis may be gone:
+    ///   announce it again.
     case connected(isReconnect: Bool)
     case lost
 }
@@ -48,10 +48,10 @@ package final class RedisBus: Bus {
         self.eventLoop.execute { core.value.close() }
     }
 
-    /// What other threads may ask.
+    /// State that other threads may read.
     private final class Status: Sendable {
         let isConnected = Mutex(false)
-        /// Of a cluster: by slot.
+        /// For a cluster: by slot.
         let replacements = Mutex(Replacements(parts: HashSlot.count, part: HashSlot.of))
         let isClosed = Mutex(false)
     }

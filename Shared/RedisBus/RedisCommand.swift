@@ -51,7 +51,8 @@ extension RedisCommand {
         if case .read(_, _, _, let bytesMax) = self { bytesMax } else { .max }
     }
 
-    /// The name whose slot says which master of a cluster it is for; `nil`: any will do. What names several must have one slot.
+    /// The name whose slot says which master of a cluster it is for; `nil`: any will do. Several names in one command
+    /// must have one slot.
     var place: String? {
         switch self {
         case .append(_, let stream), .trim(let stream, _), .take(let stream, _, _, _, _),
@@ -277,7 +278,7 @@ extension RedisCommand {
     }
 }
 
-/// What stands between stream and bytes in every XADD, written once: it is the busiest of all commands.
+/// The words between stream and bytes in every XADD, written once: it is the busiest of all commands.
 private let appendMiddle: [UInt8] = {
     var buffer = ByteBuffer()
     buffer.writeWord("MAXLEN")

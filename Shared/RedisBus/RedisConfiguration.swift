@@ -42,7 +42,7 @@ package struct RedisConfiguration: Sendable {
     }
 }
 
-/// Bounds of the connections to the server. Those of the port itself are `BusLimits`.
+/// Bounds of the connections to the server. `BusLimits` has the bounds of the port itself.
 package enum RedisLimits {
     /// Time to connect, authenticate and hear the first answer.
     package static let connectMax: Duration = .seconds(2)
@@ -71,7 +71,7 @@ package enum RedisLimits {
     package static let standingReadBlock: Duration = .milliseconds(500)
     /// Before a stream of a cluster is read again that could not be read.
     package static let readRetry: Duration = .milliseconds(100)
-    /// What was read of a stream that nobody asks for any more is kept for this long.
+    /// Entries read from a stream that has no reader any more are kept for this long.
     package static let unaskedMax: Duration = .seconds(10)
     /// Memory in bytes that a connection keeps between two bursts, for each of writing and reading.
     package static let memoryKeptMax = 1_024 * 1_024

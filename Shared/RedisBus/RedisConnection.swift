@@ -32,9 +32,9 @@ final class RedisConnection: ChannelInboundHandler {
     /// Answers for which nobody waits stay in the socket until something else is to be done, or for `RedisLimits.unreadMax`: most
     /// commands have such answers, and each would wake the thread once more.
     private var isLazy = false
-    /// Of `waiting`, those for whose answers somebody waits.
+    /// The number of commands in `waiting` whose answers a caller awaits.
     private var awaited = 0
-    /// Of `waiting`, those that were written in this turn.
+    /// The number of commands in `waiting` that were written in this turn.
     private var writtenNow = 0
     private var nextRead: Scheduled<Void>?
     /// When the socket was last looked at for answers.

@@ -3,7 +3,7 @@ import Logging
 import NIOCore
 import Telemetry
 
-/// What a `RedisBus` owns that speaks to one server. Lives on its event loop, from `start` to `close`.
+/// The core of a `RedisBus` that speaks to one server. Lives on its event loop, from `start` to `close`.
 final class RedisCore: RedisServers {
     private let dial: RedisDial
     private let logger: Logger

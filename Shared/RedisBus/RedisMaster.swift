@@ -22,7 +22,7 @@ final class RedisMaster {
         let link = RedisLink(dial: self.dial) { event in
             if case .up(let connection) = event {
                 self.counted = 0
-                // What arrives encrypted cannot be left in the socket: the handler in front of us reads as it likes.
+                // Encrypted bytes cannot be left in the socket: the handler in front of us reads as it likes.
                 if self.dial.configuration.tls == nil { connection.readLazily() }
             }
             self.onEvent(event)

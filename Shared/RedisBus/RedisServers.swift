@@ -1,6 +1,6 @@
 import Bus
 
-/// What a `RedisBus` speaks to: one server, or the masters of a cluster. Lives on its event loop.
+/// The servers behind a `RedisBus`: one server, or the masters of a cluster. Lives on its event loop.
 protocol RedisServers: AnyObject {
     func start()
     /// Writes `command` at the end of this turn. `handler` is told at once if that cannot be.

@@ -1,7 +1,7 @@
 import NIOCore
 import NIOSSL
 
-/// What a connection to Redis needs to speak TLS: whom to believe. Made once, shared by all connections.
+/// The TLS settings of a connection to Redis: whom to believe. Made once, shared by all connections.
 package struct RedisTLS: Sendable {
     private let context: NIOSSLContext
 
@@ -18,7 +18,7 @@ package struct RedisTLS: Sendable {
         }
     }
 
-    /// What stands between socket and commands. Commands written before the handshake is through wait in it.
+    /// The handler between socket and commands. Commands written before the handshake is through wait in it.
     func handler(host: String) throws -> NIOSSLClientHandler {
         // Certificates name hosts; for a bare address there is no name to send, and the address itself is checked.
         let isName = (try? SocketAddress(ipAddress: host, port: 0)) == nil

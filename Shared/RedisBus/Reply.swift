@@ -45,7 +45,7 @@ struct Reply: Sendable {
         self.text.removeAll(keepingCapacity: self.text.capacity <= RedisLimits.memoryKeptMax)
     }
 
-    /// What the server complained about, if that is the whole answer.
+    /// The server's error, if that is the whole answer.
     var failure: BusError? {
         guard case .error(let place) = self.tokens.first else { return nil }
         let text = String(decoding: self.text[place], as: UTF8.self)
@@ -175,7 +175,7 @@ struct ReplyCursor {
                 continue
             }
             guard let bytes = try self.bytes() else { throw Self.surprise }
-            // What stands behind an entry that was left out must not be handled before it.
+            // Entries behind one that was left out must not be handled before it.
             if !isCut { entries.append(StreamEntry(id: id, bytes: bytes)) }
         }
         return (entries, isCut)

@@ -1,6 +1,6 @@
 import Bus
 
-/// Who hears the answer to one command. Told exactly once, on the connection's event loop.
+/// The receiver of the answer to one command. Called exactly once, on the connection's event loop.
 enum ReplyHandler: Sendable {
     /// Nobody: lost without a word.
     case nobody

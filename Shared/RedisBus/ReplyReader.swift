@@ -8,7 +8,7 @@ final class ReplyReader {
 
     private let reader: UnsafeMutablePointer<redisReader>
     private let functions: UnsafeMutablePointer<redisReplyObjectFunctions>
-    /// What hiredis has found of the answer under way.
+    /// The part of the answer under way that hiredis has found.
     private let reply: UnsafeMutablePointer<Reply>
 
     init() {

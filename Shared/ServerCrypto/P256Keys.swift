@@ -78,7 +78,7 @@ package struct P256PrivateKey: Sendable {
 
 /// A point on NIST P-256 that has been checked to be one.
 package struct P256PublicKey: Sendable, Equatable {
-    /// Of the uncompressed form: 4, x, y.
+    /// Length of the uncompressed form: 4, x, y.
     package static let byteCount = 65
     /// The uncompressed form (SEC 1 §2.3.3).
     package let bytes: [UInt8]

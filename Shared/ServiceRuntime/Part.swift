@@ -36,7 +36,7 @@ package struct Part: Sendable {
     }
 }
 
-/// What a service is made of.
+/// The parts of a service, and how it runs.
 package struct Composition: Sendable {
     /// Started in this order. Drained one by one in the opposite order: put what others stand on first.
     package var parts: [Part]

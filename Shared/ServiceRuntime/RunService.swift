@@ -6,7 +6,7 @@ package import NIOCore
 import NIOPosix
 package import Telemetry
 
-/// What a service is given to compose itself from.
+/// The means from which a service composes itself.
 package struct ServiceContext<Group: ServiceSettings>: Sendable {
     package let name: String
     /// Number of this process among those of its service, from 1.
@@ -15,7 +15,7 @@ package struct ServiceContext<Group: ServiceSettings>: Sendable {
     package let logger: Logger
     private let registry: PrometheusRegistry
 
-    /// Of the thread that the ops listener and public HTTP are served on, for adapters with little to do.
+    /// The executor of the thread that the ops listener and public HTTP are served on, for adapters with little to do.
     package let taskExecutor = LoopTaskExecutor.singleton
     package var eventLoop: any EventLoop { self.taskExecutor.eventLoop }
 

@@ -38,7 +38,7 @@ package struct Pipeline: Sendable {
     /// Puts another in the place of a statement whose answer nobody reads.
     package mutating func replace(_ ticket: Ticket<Void>, with sql: SQL) { self.statements[ticket.index] = sql }
 
-    /// What came back. Rows are never asked for by the place of their statement.
+    /// The answers of the server. Rows are never asked for by the place of their statement.
     package struct Answers: Sendable {
         private let rows: [Rows]
 

@@ -34,7 +34,7 @@ package struct PostgresConfiguration: Sendable {
         settings["statement_timeout"] = String(self.statementTimeout.wholeMilliseconds)
         let options = settings.sorted { $0.key < $1.key }.map { "-c \($0.key)=\(Self.escaped($0.value))" }
         return [
-            // Of several hosts, the one that takes writes. What the address says about it goes before.
+            // Among several hosts, libpq takes the one that accepts writes. The address may overrule this.
             ("target_session_attrs", "read-write"),
             ("dbname", self.url),
             ("application_name", self.applicationName),

@@ -1,8 +1,8 @@
-/// A commit that synchronous standbys confirm, for answers that rest on what others have committed.
+/// A commit that synchronous standbys confirm, for answers that rest on other sessions' commits.
 ///
 /// A commit that waits for its standby when the primary crashes is there after the restart, and no standby has it
-/// (PostgreSQL manual, 27.2.8). Readers do not wait for it. Whoever tells a client that such a row is durable has to commit
-/// something behind it first: standbys confirm in the order of the log.
+/// (PostgreSQL manual, 27.2.8). Readers do not wait for it. Before a service tells a client that such a row is durable,
+/// it has to commit something behind it: standbys confirm in the order of the log.
 package enum ReplicationBarrier {
     /// Writes 50 bytes of log, and its commit waits for the standbys. Without `synchronous_standby_names` it writes nothing
     /// and waits for nobody: then every row that can be seen is as durable as it will be.

@@ -23,7 +23,7 @@ package struct Rows: Sendable, RandomAccessCollection {
         PQcmdTuples(self.memory.result).flatMap { Int(String(cString: $0)) } ?? 0
     }
 
-    /// What the server says it did, such as `COMMIT`.
+    /// The command tag of the server, such as `COMMIT`.
     var tag: String {
         PQcmdStatus(self.memory.result).map { String(cString: $0) } ?? ""
     }

@@ -9,7 +9,7 @@ package struct SQL: Sendable, ExpressibleByStringInterpolation {
     let template: Template
     let parameters: [UInt8]
 
-    /// What a prepared statement is known by.
+    /// The key of a prepared statement.
     struct Template: Hashable {
         var text: String
         var types: [UInt32]

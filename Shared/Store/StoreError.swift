@@ -1,5 +1,5 @@
-/// What went wrong between this process and Postgres, one case per thing that the caller does differently.
-/// No case carries the value of a parameter.
+/// A failure between this process and Postgres, one case per thing that the caller does differently. No case carries
+/// the value of a parameter.
 package enum StoreError: Error, Equatable {
     /// Postgres cannot be reached, is short of something, or took too long. Nothing was written: retry later.
     case unavailable

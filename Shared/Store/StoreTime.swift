@@ -2,9 +2,9 @@ package import Contract
 
 /// A time that a statement compares with or writes down: the database's own clock, or a time that a test names.
 ///
-/// What is deleted or ends because of its age is judged by the database's clock, never by a process's (contract §13a, Time):
-/// a process whose clock is off by years must not end what others have begun. So services hand this to their statements, and
-/// not a `Timestamp`.
+/// Deletions and ends because of age are judged by the database's clock, never by a process's (contract §13a, Time). A
+/// process whose clock is off by years must not end things that others have begun. So services hand this to their
+/// statements, and not a `Timestamp`.
 package struct StoreTime: Hashable, Sendable {
     enum Base: Hashable, Sendable {
         /// `now()`: the beginning of the transaction that the statement is in.
@@ -35,7 +35,7 @@ package struct ServiceClock: Sendable {
     private let own: @Sendable () -> Timestamp
     private let database: @Sendable () -> StoreTime
 
-    /// What every process has.
+    /// The clock of every process outside tests.
     package static let real = ServiceClock(own: { .now }, database: { .now })
 
     package init(own: @escaping @Sendable () -> Timestamp, database: @escaping @Sendable () -> StoreTime) {
@@ -75,6 +75,6 @@ package struct ToldTime: Sendable {
 
     package var now: Timestamp { self.told + (ContinuousClock.now - self.heardAt) }
 
-    /// What the database is asked.
+    /// The query for the database's time.
     package static var question: Statement<Timestamp> { Statement(value: "SELECT clock_timestamp()") }
 }

@@ -1,6 +1,6 @@
 package import Logging
 
-/// What a log line says beside its constant text.
+/// The facts of a log line beside its constant text.
 package typealias Facts = [LogKey: Logger.MetadataValue]
 
 extension Logger {
@@ -10,12 +10,12 @@ extension Logger {
         set { self[metadataKey: key.rawValue] = newValue }
     }
 
-    /// What one request did.
+    /// An event of one request.
     package func debug(_ event: StaticString, _ facts: @autoclosure () -> Facts) {
         self.write(.debug, event, facts)
     }
 
-    /// What happened to the process: started, connected, drained.
+    /// An event of the process: started, connected, drained.
     package func notice(_ event: StaticString, _ facts: @autoclosure () -> Facts) {
         self.write(.notice, event, facts)
     }

@@ -1,10 +1,10 @@
-/// The facts a log line may carry (spec §13). What has no key here cannot be logged: there is none for tokens, key
-/// material, envelopes, plaintext or network addresses, and the log handler drops every other key that a library
-/// might bring.
+/// The facts a log line may carry (spec §13). Facts without a key here cannot be logged: there is no key for tokens,
+/// key material, envelopes, plaintext or network addresses. The log handler drops every other key that a library might
+/// bring.
 ///
 /// `time`, `level`, `service`, `instance` and `event` are on every line already: the handler writes them.
 package enum LogKey: String, CaseIterable, Sendable {
-    // Who and what it is about.
+    // The subjects of a line.
     case connId
     case whisperId
     case deviceId

@@ -55,7 +55,7 @@ package struct ErrorMetrics: Sendable {
     package func answered(_ code: ErrorCode) { self.byCode[code].increment() }
 }
 
-/// What became of a packet of content. The value of the `direction` label.
+/// The handling of a packet of content. The value of the `direction` label.
 package enum LivePacketDirection: String, CaseIterable, Sendable {
     /// From a whisperer.
     case `in`
@@ -80,7 +80,7 @@ package struct LivePacketMetrics: Sendable {
     }
 }
 
-/// Who has what a listener misses. The value of the `source` label.
+/// The source of packets that a listener misses. The value of the `source` label.
 package enum LiveResyncSource: String, CaseIterable, Sendable {
     case cache, whisperer
 }
@@ -177,7 +177,7 @@ package struct PartitionMetrics: Sendable {
     }
 }
 
-/// What a gateway may ask auth. The value of the `kind` label.
+/// A question of a gateway to auth. The value of the `kind` label.
 package enum AuthRequestKind: String, CaseIterable, Sendable {
     /// A session that the gateway does not know.
     case session
@@ -206,7 +206,7 @@ package struct AuthMetrics: Sendable {
     package init() {}
 }
 
-/// What became of a request for a document of a profile. The value of the `result` label.
+/// The result of a request for a document of a profile. The value of the `result` label.
 package enum ProfileDocumentResult: String, CaseIterable, Sendable {
     case read, written
     /// The client has this version already.
@@ -240,7 +240,7 @@ package struct ProfileMetrics: Sendable {
     package init() {}
 }
 
-/// What auth measures for operators.
+/// Auth's metrics for operators.
 package struct OperatorMetrics: Sendable {
     package let databaseBytes = Meter(.databaseBytes)
     package let databaseBytesMax = Meter(.databaseBytesMax)
@@ -300,7 +300,7 @@ package enum PushProviderName: String, CaseIterable, Sendable {
     case log
 }
 
-/// What became of one try. The value of the `result` label, and what operators read.
+/// The result of one try. The value of the `result` label, and shown to operators.
 package enum PushResult: String, CaseIterable, Sendable {
     case sent
     /// The provider knows the token no more; it is taken from its device.
@@ -344,7 +344,7 @@ package struct PushMetrics: Sendable {
     }
 }
 
-/// What became of a call that somebody began.
+/// The result of a call.
 package enum CallResult: String, CaseIterable, Sendable {
     case answered, declined, busy, timeout, failed, cancelled
 }
@@ -362,7 +362,7 @@ package struct CallMetrics: Sendable {
     package init() {}
 }
 
-/// What a knock on a live conversation was answered.
+/// The answer to a knock on a live conversation.
 package enum KnockResult: String, CaseIterable, Sendable {
     case admitted, waiting, refused
 }
@@ -374,7 +374,7 @@ package struct LiveMetrics: Sendable {
     package init() {}
 }
 
-/// What a join of a room was answered.
+/// The answer to a join of a room.
 package enum RoomJoinResult: String, CaseIterable, Sendable {
     case joined, notFound, refused
 }
@@ -390,7 +390,7 @@ package struct RoomMetrics: Sendable {
 }
 
 package struct AttachmentMetrics: Sendable {
-    /// What a URL is for.
+    /// The purpose of a URL.
     package enum Kind: String, CaseIterable, Sendable {
         case upload, part, download
     }

@@ -65,7 +65,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case redeliveries = "whisper_redeliveries_total"
     /// Receipts that were not their sender's to give, or came late.
     case receiptsIgnored = "whisper_receipts_ignored_total"
-    /// What clients were told about their peers' coming and going.
+    /// Updates sent to clients about their peers' coming and going.
     case presenceUpdates = "whisper_presence_updates_total"
     /// Histogram: Jobs taken in one transaction.
     case batchJobs = "whisper_batch_jobs"
@@ -166,7 +166,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case attachmentsExamined = "whisper_attachment_gc_examined_total"
     case attachmentsDeleted = "whisper_attachment_gc_deleted_total"
     case attachmentBytesFreed = "whisper_attachment_gc_freed_bytes_total"
-    /// Questions of the collector to database or store that failed. What it could not remove it tries again.
+    /// Questions of the collector to database or store that failed. The collector tries failed removals again.
     case collectorFailures = "whisper_attachment_gc_failures_total"
     /// Gauge: when the collector's last run ended that no failure of the database ended early, in seconds since 1970; the start
     /// of the process until then.
@@ -178,7 +178,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case objectStoreErrors = "whisper_object_store_errors_total"
     /// Histogram: one call of the object store.
     case objectStoreSeconds = "whisper_object_store_seconds"
-    /// Of the store on disk: bytes that came and went, and transfers under way (a gauge).
+    /// For the store on disk: bytes that came and went, and transfers under way (a gauge).
     case blobBytesReceived = "whisper_blob_bytes_received_total"
     case blobBytesSent = "whisper_blob_bytes_sent_total"
     case blobTransfers = "whisper_blob_transfers"

@@ -1,6 +1,6 @@
 /// A password, a token or a string that contains one. Prints as `***` wherever it is interpolated, dumped or logged.
 package struct Secret: Sendable {
-    /// The value itself. Whoever reads it takes care of where it goes.
+    /// The value itself. Code that reads it takes care of where it goes.
     package let revealed: String
 
     package init(_ value: String) {

@@ -7,7 +7,7 @@ extension AnswerAddress {
 }
 
 extension ServiceRequest {
-    /// Who asked what, for the line of the service that has answered.
+    /// The caller and the request, for the line of the service that has answered.
     package func facts(since start: ContinuousClock.Instant) -> Facts {
         var facts: Facts = [
             .trace: "\(self.answer.trace)", .connId: .number(self.connection.value), .frame: "\(self.frameType)",

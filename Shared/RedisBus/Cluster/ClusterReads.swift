@@ -171,7 +171,7 @@ final class ClusterReads {
         if failures == wait.slots.count { self.finish(wait, .failure(.unavailable)) }
     }
 
-    /// What was read of streams that have another reader by now.
+    /// Drops results from streams that have another reader by now.
     private func dropUnasked() {
         let limit = NIODeadline.now() - TimeAmount(RedisLimits.unaskedMax)
         self.readings = self.readings.filter { _, reading in

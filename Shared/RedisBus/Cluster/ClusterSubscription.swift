@@ -28,7 +28,7 @@ final class ClusterSubscription: Subscription {
         self.onEnd = onEnd
     }
 
-    /// Listens where the channels are now. What stays where it was is not interrupted.
+    /// Subscribes where the channels are now. A master whose channels are the same as before is not interrupted.
     func regroup() {
         guard self.onEnd != nil else { return }
         var channels: [RedisAddress: [String]] = [:]

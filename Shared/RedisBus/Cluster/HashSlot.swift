@@ -8,7 +8,7 @@ enum HashSlot {
         return name.withUTF8 { Int(self.crc16(self.hashed($0)) % UInt16(self.count)) }
     }
 
-    /// What is hashed: the bytes within the first pair of braces if there are any, else all of them.
+    /// The bytes to hash: the bytes within the first pair of braces if there are any, else all of them.
     private static func hashed(_ name: UnsafeBufferPointer<UInt8>) -> Slice<UnsafeBufferPointer<UInt8>> {
         guard let open = name.firstIndex(of: 0x7B), let close = name[(open + 1)...].firstIndex(of: 0x7D),
             close > open + 1

@@ -1,7 +1,7 @@
 import Bus
 import NIOCore
 
-/// What a `RedisBus` does differently with a cluster.
+/// The parts of a `RedisBus` that differ with a cluster.
 extension RedisBus {
     func readCluster(
         _ positions: [(stream: String, after: EntryID)], limit: Int, blockFor: Duration

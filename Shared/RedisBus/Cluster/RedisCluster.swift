@@ -3,11 +3,11 @@ import Logging
 import NIOCore
 import Telemetry
 
-/// What a `RedisBus` owns that speaks to a Redis Cluster: its masters, and who of them serves what. Lives on its event loop,
-/// from `start` to `close`.
+/// The core of a `RedisBus` that speaks to a Redis Cluster: its masters, and the slots that each serves. Lives on its
+/// event loop, from `start` to `close`.
 ///
-/// Nothing is sent twice and nothing is sent on. A command that came to the wrong master has failed, as with a lost
-/// connection, so what is behind it in the same stream cannot overtake it.
+/// Nothing is sent twice and nothing is forwarded. A command that came to the wrong master has failed, as with a lost
+/// connection, so no later command in the same stream can overtake it.
 final class RedisCluster: RedisServers {
     private struct Member {
         let master: RedisMaster
@@ -32,7 +32,7 @@ final class RedisCluster: RedisServers {
     private lazy var reads = ClusterReads(cluster: self, eventLoop: self.eventLoop)
     private var isRunning = false
 
-    // Who is master of what is asked by one question at a time.
+    // Only one question at a time asks for the masters and their slots.
     private var isAsking = false
     private var isAskedAgain = false
     private var nextQuestion: Scheduled<Void>?
@@ -82,7 +82,8 @@ final class RedisCluster: RedisServers {
 
     func callOff(_ wait: ClusterReads.Wait) { self.reads.callOff(wait) }
 
-    /// Whether whoever listens may be on the way to the master of this channel. What nobody heard may then have been lost.
+    /// Whether subscribers may be on the way to the master of this channel. A Notice without a receiver may then have
+    /// been lost.
     func mayMissListeners(of channel: String) -> Bool {
         guard let address = self.topology.master(of: HashSlot.of(channel)), let upAt = self.members[address]?.upAt
         else { return true }
@@ -189,7 +190,7 @@ final class RedisCluster: RedisServers {
         let turn = self.questions % nodes.count
         self.questions += 1
         nodes = Array(nodes[turn...] + nodes[..<turn])
-        // Who is known to be away is asked last.
+        // Nodes that are known to be away are asked last.
         let away = nodes.filter { self.members[$0].map { $0.upAt == nil } ?? false }
         self.ask((nodes.filter { !away.contains($0) } + away)[...])
     }

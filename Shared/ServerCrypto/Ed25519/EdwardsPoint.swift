@@ -43,7 +43,8 @@ struct ProjectivePoint {
     }
 }
 
-/// What a doubling or an addition ends with, (X/Z, Y/T): its products are multiplied out only as far as the next step needs.
+/// The result of a doubling or an addition, (X/Z, Y/T): its products are multiplied out only as far as the next step
+/// needs.
 struct CompletedPoint {
     let x: FieldElement
     let y: FieldElement

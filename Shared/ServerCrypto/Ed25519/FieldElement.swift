@@ -159,7 +159,7 @@ extension UInt64 {
 }
 
 extension UInt128 {
-    /// What goes from one column to the next.
+    /// The carry from one column to the next.
     @inline(__always)
     fileprivate var carry: UInt128 { self &>> 51 }
 }

@@ -31,7 +31,7 @@ extension EdwardsPoint {
 extension ProjectivePoint {
     /// Points with z = 1. All share one inversion (Montgomery's trick).
     static func normalized(_ points: [ProjectivePoint]) -> [EdwardsPoint] {
-        // Of each the product of the z before it; then of each, from the last on, the inverse of its own.
+        // First, for each point, the product of the z before it; then, from the last on, the inverse of its own z.
         var inverses: [FieldElement] = []
         inverses.reserveCapacity(points.count)
         var product = FieldElement.one

@@ -3,8 +3,8 @@ internal import Contract
 /// A public key A, made ready to check many signatures.
 ///
 /// A multiple of A takes 252 doublings. Three quarters of them are the same for each signature: they are made here,
-/// once. What is kept is -A, -2^64·A, -2^128·A and -2^192·A. A key that is used only once costs no more than it would
-/// without this.
+/// once. The kept points are -A, -2^64·A, -2^128·A and -2^192·A. A key that is used only once costs no more than it
+/// would without this.
 final class PreparedKey: Sendable {
     let key: Bytes32
     private let negatives: InlineArray<4, EdwardsPoint>

@@ -1,7 +1,7 @@
 internal import CSodium
 package import Contract
 
-/// What is said to be a key's signature over a digest.
+/// An alleged signature of a key over a digest.
 package struct SignedDigest: Sendable {
     package let signature: Bytes64
     package let digest: Bytes32
@@ -21,8 +21,8 @@ extension Signatures {
 
     private static let preparedKeys = PreparedKeyCache(count: Self.preparedKeysMax)
 
-    /// For each whether it is valid: exactly what `isValid` says of it, in less than half of the time if its key was
-    /// used lately. Whatever our own check does not accept is judged by libsodium as well, so an error in this code
+    /// Whether each is valid: exactly the verdict of `isValid`, in less than half of the time if its key was used
+    /// lately. A signature that our own check does not accept is judged by libsodium as well, so an error in this code
     /// could not refuse a valid signature.
     package static func areValid(_ signed: [SignedDigest]) -> [Bool] {
         zip(signed, Self.fit(signed)).map { signed, fits in
@@ -30,13 +30,13 @@ extension Signatures {
         }
     }
 
-    /// What our own check says.
+    /// The verdicts of our own check.
     ///
-    /// Each signature is judged alone, and in libsodium's way. Only one R fits a key A, a digest and S: s·B - h·A,
-    /// with h = SHA-512(R ‖ A ‖ digest). That point is computed, and its encoding is compared with the signature's R.
-    /// This is RFC 8032 §5.1.7 without the cofactor, for points of every order. So recipients, who ask libsodium,
-    /// accept what is accepted here. Signatures that are checked together share one inversion, which encodings need,
-    /// and nothing else.
+    /// Each signature is judged alone, and in libsodium's way. Only one R fits a key A, a digest and S: s·B - h·A, with
+    /// h = SHA-512(R ‖ A ‖ digest). That point is computed, and its encoding is compared with the signature's R. This
+    /// is RFC 8032 §5.1.7 without the cofactor, for points of every order. So recipients, who ask libsodium, accept
+    /// what is accepted here. Signatures that are checked together share one inversion, which encodings need, and
+    /// nothing else.
     ///
     /// Nothing here is secret, so everything takes variable time.
     static func fit(_ signed: [SignedDigest]) -> [Bool] {

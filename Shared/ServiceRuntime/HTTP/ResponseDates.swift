@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// What the header `Date` says (RFC 9110 §5.6.7). Made at most once a second, by whoever asks.
+/// The value of the header `Date` (RFC 9110 §5.6.7). Made at most once a second, by the caller that needs it.
 final class ResponseDates: Sendable {
     private let latest = Mutex<(second: time_t, text: String)>((-1, ""))
 

@@ -41,7 +41,7 @@ final class GaugeCell: MeterHandler, RecorderHandler {
 }
 
 final class HistogramCell: TimerHandler, RecorderHandler {
-    /// What the buckets count, and how their bounds are written.
+    /// The unit of the buckets, and how their bounds are written.
     enum Unit {
         /// Nanoseconds inside, seconds outside; 50 µs to 10 s.
         case time

@@ -1,7 +1,7 @@
 import Glibc
 
-/// One of the numbers that every Prometheus client exports about its own process. What the kernel does not tell is
-/// left out.
+/// One of the numbers that every Prometheus client exports about its own process. Numbers that the kernel does not give
+/// are left out.
 struct ProcessStatistics {
     let name: String
     let kind: String

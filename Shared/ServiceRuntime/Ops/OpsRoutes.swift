@@ -10,7 +10,7 @@ final class DrainMark: Sendable {
     func set() { self.draining.store(true, ordering: .relaxed) }
 }
 
-/// What every process answers its operators.
+/// The operators' routes of every process.
 struct OpsRoutes {
     let registry: PrometheusRegistry
     let checks: [Readiness]

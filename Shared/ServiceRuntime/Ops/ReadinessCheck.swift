@@ -7,10 +7,11 @@ package struct ReadinessCheck: Sendable {
     let keptFor: Duration
 
     /// - Parameters:
-    ///   - name: what a person reads when it fails: `redis`, `postgres`, `partitions`.
-    ///   - keptFor: how long a yes is believed. What asks another server gives `RuntimeLimits.readinessKept`: the balancer looks
-    ///     at each process every 2 to 5 s. A no is never kept.
-    ///   - isReady: taken as no if it has not answered within `RuntimeLimits.readinessCheckMax`. Not asked again before it has.
+    ///   - name: shown to people when it fails: `redis`, `postgres`, `partitions`.
+    ///   - keptFor: how long a yes is believed. A check that asks another server gives `RuntimeLimits.readinessKept`:
+    ///     the balancer polls each process every 2 to 5 s. A no is never kept.
+    ///   - isReady: taken as no if it has not answered within `RuntimeLimits.readinessCheckMax`. Not asked again before
+    ///     it has.
     package init(_ name: String, keptFor: Duration = .zero, isReady: @escaping @Sendable () async -> Bool) {
         self.name = name
         self.keptFor = keptFor

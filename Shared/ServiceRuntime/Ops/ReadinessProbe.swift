@@ -32,7 +32,7 @@ struct ReadinessProbe {
     }
 
     private func connect(_ descriptor: Int32) -> Bool {
-        // Who listens everywhere is asked at home; an address that is no IPv4 address is not known here.
+        // A listener on all addresses is asked at 127.0.0.1; an address that is no IPv4 address is not known here.
         let host = ["0.0.0.0", "::", "localhost"].contains(self.address.host) ? "127.0.0.1" : self.address.host
         var place = sockaddr_in()
         place.sin_family = sa_family_t(AF_INET)

@@ -1,6 +1,6 @@
 package import Logging
 
-/// What every process is told.
+/// The settings of every process.
 package struct ProcessSettings: SettingGroup {
     package let logLevel = Setting<Logger.Level>(
         "log.level", .choice, default: "notice", "The least important lines that are written.")

@@ -1,6 +1,6 @@
 package import Contract
 
-/// Whose word is taken for where a request comes from.
+/// The proxies that may say where a request comes from.
 package struct ProxySettings: SettingGroup {
     let trusted = Setting(
         "trusted.proxies", .addresses, default: "",

@@ -3,7 +3,7 @@
 /// A key is written with dots and stands in the environment in capitals: `ops.port` is `OPS_PORT`. An empty value counts
 /// as absent.
 package struct Setting<Value: Sendable>: Sendable {
-    /// What happens to a process that is not given one.
+    /// The effect of a missing value.
     enum Absence: Sendable {
         /// It does not start. The text says when that is so.
         case refused(needed: String)

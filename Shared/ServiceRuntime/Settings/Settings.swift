@@ -119,7 +119,7 @@ package enum SettingsError: Error, Equatable {
     /// Each value is allowed, and not both together.
     case conflicting(key: String, value: String, Relation, other: String, otherValue: String)
 
-    /// What a setting must be, compared with another.
+    /// The required relation of a setting to another.
     package enum Relation: Equatable, Sendable {
         case atMost
         case below

@@ -1,5 +1,5 @@
-/// What the argument `settings` prints: a line for each setting of a service, with tabs between its variable, what it may be,
-/// what holds without it, and what it means. `docs/settings.md` is made of these lines.
+/// The output of the argument `settings`: a line for each setting of a service. Its columns, with tabs between:
+/// variable, allowed values, default, meaning. `docs/settings.md` is made of these lines.
 struct SettingsList {
     let text: String
 

@@ -82,7 +82,7 @@ package struct PostgresSettings: SettingGroup {
 }
 
 extension Settings<PostgresSettings> {
-    /// What libpq connects with.
+    /// The connection string for libpq.
     package func conninfo() throws(SettingsError) -> Secret {
         let url = try self.url
         guard let password = try self.password else { return url }
@@ -144,7 +144,7 @@ extension Settings<StrangerSettings> {
     package func bytes() throws(SettingsError) -> Int { try self.bytesMax }
 }
 
-/// Who may use `/admin`.
+/// The tokens for `/admin`.
 package struct AdminSettings: SettingGroup {
     private static let use =
         "the token itself, or `sha256:` and its digest in hexadecimal. Without one the role is nobody's."

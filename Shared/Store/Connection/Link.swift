@@ -1,6 +1,6 @@
 import Glibc
 
-/// What can be known of a connection without waiting for its thread.
+/// The state of a connection that can be known without waiting for its thread.
 struct Link {
     /// The socket; negative when there is none.
     private var descriptor: Int32 = -1

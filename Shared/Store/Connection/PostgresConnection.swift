@@ -10,7 +10,7 @@ package actor PostgresConnection {
     private struct OpenTransaction {
         let begin: SQL
         var hasBegun = false
-        /// What went wrong first. From then on the server takes nothing but a rollback.
+        /// The first failure. From then on the server takes nothing but a rollback.
         var failure: StoreError?
     }
 

@@ -178,7 +178,7 @@ struct Session: ~Copyable {
             sent.append(.statement(index))
             isComplete = isComplete && self.send(sql, as: name)
         }
-        // What is not closed by a Sync is never committed.
+        // A statement that no Sync closes is never committed.
         guard isComplete, PQpipelineSync(self.connection) == 1 else {
             throw .lost(reason: Self.message(of: self.connection), untouched: 0)
         }

@@ -1,12 +1,12 @@
-/// Who owns which share of some work: advisory locks on the very session that commits, so that nobody can commit without
-/// owning. A process that dies loses its session and with it its shares, at once; one that is frozen has its session
-/// ended by another. Here are the statements; whoever owns runs them on its own connection.
+/// Ownership of shares of some work: advisory locks on the very session that commits, so that nobody can commit
+/// without owning. A process that dies loses its session and with it its shares, at once. Another process ends the
+/// session of a frozen one. Here are the statements; the owner runs them on its own connection.
 package struct Leases: Sendable {
     /// First key of the locks on shares; the second is the share.
     private let shares: Int32
     /// First key of the lock that says "I take part"; the second is the session's process.
     private let members: Int32
-    /// Of all shares.
+    /// The number of all shares.
     private let count: Int
     /// A member whose session has said nothing for this long is taken for frozen. Every member asks for `all` more often.
     private let frozenAfter: Duration
@@ -23,17 +23,17 @@ package struct Leases: Sendable {
         self.before = before
     }
 
-    /// Of mailboxes, among routers.
+    /// Leases of mailboxes, among routers.
     package static func partitions(_ count: Int, frozenAfter: Duration) -> Leases {
         Leases(namespace: 7_007, count: count, frozenAfter: frozenAfter, before: (7_001, 32))
     }
 
-    /// Of calls, among the processes of that service.
+    /// Leases of calls, among the processes of that service.
     package static func calls(_ count: Int, frozenAfter: Duration) -> Leases {
         Leases(namespace: 7_003, count: count, frozenAfter: frozenAfter)
     }
 
-    /// Of live conversations, among the processes of the same service.
+    /// Leases of live conversations, among the processes of the same service.
     package static func live(_ count: Int, frozenAfter: Duration) -> Leases {
         Leases(namespace: 7_005, count: count, frozenAfter: frozenAfter)
     }
@@ -70,8 +70,8 @@ package struct Leases: Sendable {
             """
     }
 
-    /// Reads every lock. Whoever owns something asks in one transaction with `ReplicationBarrier`: on a primary
-    /// that is cut off from its standbys the answer never comes, and another may own the same on the next primary.
+    /// Reads every lock. An owner asks in one transaction with `ReplicationBarrier`: a primary that is cut off from its
+    /// standbys never answers. Another process may then own the same on the next primary.
     package var all: Statement<Snapshot> {
         Statement(
             """

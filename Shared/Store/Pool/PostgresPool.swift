@@ -141,8 +141,8 @@ package final class PostgresPool: Sendable {
         }
     }
 
-    /// Whether to try to reach the server now. Who may not, because another tries, waits for what comes of that, up to `waitMax`:
-    /// with the first requests after an outage the server is mostly back.
+    /// Whether to try to reach the server now. While another caller tries, this one waits for the result, up to
+    /// `waitMax`: with the first requests after an outage the server is mostly back.
     private func mayConnect() async -> Bool {
         let deadline = ContinuousClock.now + self.waitMax
         while true {

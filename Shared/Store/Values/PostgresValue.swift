@@ -15,8 +15,8 @@ package protocol PostgresDecodable: PostgresTyped {
     init?(postgres cell: PostgresCell)
 }
 
-/// A type that can stand in a one-dimensional array.
-/// What an array of it means is the element's to say: an array of `UInt8` is one `bytea`.
+/// A type that can be the element of a one-dimensional array. It decides what an array of it means: an array of `UInt8`
+/// is one `bytea`.
 package protocol PostgresElement: Sendable {
     static var postgresArrayType: PostgresType { get }
     static func encode(_ elements: [Self], into writer: inout PostgresWriter)

@@ -97,7 +97,7 @@ package struct PostgresTimestamp: Hashable, Sendable, PostgresValue {
     }
 
     private static let epoch: Int64 = 946_684_800_000
-    /// What a timestamptz can hold, in its own microseconds: 4714 BC to 294276 AD.
+    /// The range of a timestamptz, in its own microseconds: 4714 BC to 294276 AD.
     private static let range: ClosedRange<Int64> = -211_813_488_000_000_000...9_223_371_331_199_999_999
 
     package static var postgresType: PostgresType { .timestamptz }
