@@ -26,7 +26,7 @@ package struct HTTPRefusal: HTTPResponseError {
     package static let banned = HTTPRefusal(.userBanned, "this identity is banned")
     package static let bannedGuest = HTTPRefusal(.userBanned, "this guest is banned")
     package static let noAdminToken = HTTPRefusal(.notRegistered, "an admin token is needed")
-    package static let roleTooLow = HTTPRefusal(.forbidden, "viewers may only look")
+    package static let roleTooLow = HTTPRefusal(.forbidden, "viewers may only read")
     package static let internalError = HTTPRefusal(.internalError, "something went wrong on our side; safe to retry")
 
     package static func tooMany(retryAfterMilliseconds wait: Int64) -> HTTPRefusal {

@@ -212,7 +212,7 @@ struct ConsoleCluster {
             "POST", console + "/ban", headers: ["Cookie": "whisper_console=\(viewer)"], body: Array(body.utf8)
         ).answer()
         #expect(
-            refused.status == 403 && String(decoding: refused.body, as: UTF8.self).contains("viewers may only look"))
+            refused.status == 403 && String(decoding: refused.body, as: UTF8.self).contains("viewers may only read"))
         try await alice.ask("update_tokens").expecting("tokens_updated")
     }
 

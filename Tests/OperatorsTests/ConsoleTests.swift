@@ -196,7 +196,7 @@ import Testing
                 let token = try await `operator`.formToken()
                 #expect(try await viewer.post(path, fields.merging(["form": token]) { $1 }).status == 403)
                 let answer = try await viewer.submit(path, fields)
-                #expect(answer.status == 403 && answer.text.contains("viewers may only look"))
+                #expect(answer.status == 403 && answer.text.contains("viewers may only read"))
             }
             #expect(try await bench.session(target.session.tokenHash)?.isBanned == false)
             #expect(

@@ -47,11 +47,11 @@ package enum FrameRule: Sendable {
             return { $0.has(field) && GroupCursor($0.text(field)) == nil ? violation : nil }
         case .notBoth(let first, let second):
             let (a, b) = (place(first), place(second))
-            let violation = PayloadViolation(second, "must not stand beside \(first)")
+            let violation = PayloadViolation(second, "must not be given together with \(first)")
             return { $0.has(a) && $0.has(b) ? violation : nil }
         case .oneOf(let first, let second):
             let (a, b) = (place(first), place(second))
-            let violation = PayloadViolation(first, "must stand there, or \(second), and not both")
+            let violation = PayloadViolation(first, "must be given, or \(second), but not both")
             return { $0.has(a) == $0.has(b) ? violation : nil }
         case .among(let name, let numbers):
             let field = place(name)
@@ -60,7 +60,7 @@ package enum FrameRule: Sendable {
             return { $0.has(field) && !numbers.contains($0.integer(field)) ? violation : nil }
         case .absent(let name, let kind, let word):
             let (field, kindField) = (place(name), place(kind))
-            let violation = PayloadViolation(name, "must not stand there when \(kind) is \(word)")
+            let violation = PayloadViolation(name, "must not be given when \(kind) is \(word)")
             return { payload in
                 guard payload.has(field) else { return nil }
                 return payload.withText(kindField) { $0.elementsEqual(word.utf8) } ? violation : nil

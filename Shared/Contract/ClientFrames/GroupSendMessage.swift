@@ -24,7 +24,7 @@ package struct GroupSendMessage: EnvelopeFrame {
         ],
         refusals: [
             (.notFound, "There is no such group, recipient or attachment."),
-            (.forbidden, "Sender or recipient is not a member now, or the attachment is another's."),
+            (.forbidden, "Sender or recipient is not a member now, or the attachment belongs to another identity."),
         ],
         samples: [
             CommonFields.sample(

@@ -19,7 +19,7 @@ package struct SendMessage: EnvelopeFrame {
         ],
         refusals: [
             (.notFound, "The recipient or the attachment is unknown."),
-            (.forbidden, "The recipient is banned, or the attachment is another's."),
+            (.forbidden, "The recipient is banned, or the attachment belongs to another identity."),
         ],
         samples: [
             #"{"protocolVersion":1,"cryptoVersion":1,"sessionToken":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA","messageId":"9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10","from":"WSP-JBPU-D452-TLT4","to":"WSP-AAAA-AAAA-AAAA","msgType":"text","timestamp":1730000000000,"nonce":"AAECAwQFBgcICQoLDA0ODxAREhMUFRYX","ciphertext":"Y2lwaGVydGV4dA==","sig":"oofhBFIEzdUuTLSm/1BQ3QmWPc97/792V5wdhGBJGGKkzbIP/Z0792BlgcrrNuqW4E6vGKjFkLzHGU0nS80cAg==","replyTo":"5b2c1f9e-1d5c-4a51-8b61-2f4ad4b2d3c0","reactions":{"👍":["WSP-JBPU-D452-TLT4"]},"attachment":null}"#,

@@ -123,7 +123,7 @@ package enum AttachmentOperations {
                     #"{"expiresAt":1730000900000,"headers":{"Content-Type":"application/octet-stream"},"partBytes":5242880,"received":[1,2],"parts":[{"number":3,"sizeBytes":100,"uploadUrl":"https://objects.example/att/2026/01/0f8fad5b-d9cb-469f-a165-70867728950e.bin?part=3&signature=…"}]}"#
             ),
             failures: [
-                .init(.invalidPayload, "It was not presigned in parts, or is complete."),
+                .init(.invalidPayload, "The upload was not presigned in parts, or is complete."),
                 .init(.forbidden, "The caller is not the uploader, or the quota is used up."),
                 .init(.notFound, "There is no such object."), Self.storeIsFull,
             ]),
@@ -138,7 +138,7 @@ package enum AttachmentOperations {
                 ObjectSchema([Field("success", .bool), Field("sizeBytes", .integer(1...Limits.numberMax))]),
                 sample: #"{"success":true,"sizeBytes":10485860}"#),
             failures: [
-                .init(.invalidPayload, "Something has not arrived yet."),
+                .init(.invalidPayload, "The upload is incomplete."),
                 .init(.forbidden, "The caller is not the uploader."), .init(.notFound, "There is no such object."),
             ]),
     ]

@@ -244,7 +244,7 @@ package enum FrameDecoder {
 
     private static func integerRule(_ type: FieldType, _ value: Int64) -> String? {
         switch type {
-        case .version: value == 1 ? nil : "must be 1, the one version there is"
+        case .version: value == 1 ? nil : "must be 1, the only version"
         case .timestamp:
             Limits.timestamps.contains(value)
                 ? nil

@@ -156,7 +156,7 @@ extension ProtocolPage {
             case .oneOf(let a, let b): "- Either `\(a)` or `\(b)` stands there."
             case .among(let name, let numbers):
                 "- `\(name)` is one of \(numbers.map { "\($0)" }.joined(separator: ", "))."
-            case .absent(let name, let kind, let word): "- `\(name)` must not stand there when `\(kind)` is `\(word)`."
+            case .absent(let name, let kind, let word): "- `\(name)` must not be given when `\(kind)` is `\(word)`."
             case .notZero(let name, let kind, let word): "- `\(name)` must not be 0 when `\(kind)` is `\(word)`."
             case .cursor, .groupCursor: nil
             }

@@ -19,7 +19,7 @@ extension PublicRoutes {
     ) async throws(HTTPRefusal) -> Response {
         let (key, found) = try await self.own(text, request, peer)
         guard let upload = found.upload, found.uploadedAt == nil else {
-            throw HTTPRefusal(.invalidPayload, "it was not presigned in parts, or is complete")
+            throw HTTPRefusal(.invalidPayload, "the upload was not presigned in parts, or is complete")
         }
         let now = self.clock()
         let until = now + self.configuration.uploadURLLife
@@ -52,7 +52,7 @@ extension PublicRoutes {
             if let upload = found.upload { try await self.join(key, found.sizeBytes, upload) }
             // Also what an answer that got lost has joined before, or came in one piece after all.
             let size = try await self.kept { () async throws(ObjectStoreError) in try await self.store.size(of: key) }
-            guard size == found.sizeBytes else { throw HTTPRefusal(.invalidPayload, "something has not arrived yet") }
+            guard size == found.sizeBytes else { throw HTTPRefusal(.invalidPayload, "the upload is incomplete") }
             let isWanted = try await self.stored { () async throws(StoreError) in
                 try await self.attachments.markUploaded(key, at: self.clock.store)
             }

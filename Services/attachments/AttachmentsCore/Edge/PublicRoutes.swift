@@ -55,7 +55,7 @@ package struct PublicRoutes: Sendable {
     }
 
     private static let root = "/attachments/"
-    private static let notFound = HTTPRefusal(.notFound, "there is nothing here")
+    private static let notFound = HTTPRefusal(.notFound, "no such resource")
 
     private func serve(_ request: Request, _ context: BlobContext) async throws(HTTPRefusal) -> Response {
         guard request.uri.path.hasPrefix(Self.root),
@@ -87,7 +87,8 @@ package struct PublicRoutes: Sendable {
             AttachmentOperations.Presign.self, of: request, bytesMax: AttachmentsLimits.bodyBytesMax)
         let (contentType, size) = (body.contentType, body.sizeBytes)
         guard size <= AttachmentClass(contentType: contentType).sizeMax else {
-            throw HTTPRefusal(.invalidPayload, status: .contentTooLarge, "too large for its class")
+            throw HTTPRefusal(
+                .invalidPayload, status: .contentTooLarge, "the attachment is too large for its content type")
         }
         let takenAt = try await self.takeRoom(for: size)
         let now = self.clock()
@@ -138,7 +139,7 @@ package struct PublicRoutes: Sendable {
 
     func overQuota() -> HTTPRefusal {
         self.metrics.quotaRefusals.increment()
-        return HTTPRefusal(.forbidden, "the quota of live uploads is used up")
+        return HTTPRefusal(.forbidden, "the upload quota is used up")
     }
 
     // MARK: Downloads
@@ -197,7 +198,7 @@ extension HTTPRefusal {
         .internalError, status: .serviceUnavailable, "the store has no room for uploads now",
         retryAfter: AttachmentsLimits.fullRetryAfter.components.seconds)
     static let noRoomForStrangers = HTTPRefusal(
-        .rateLimited, "nothing more is kept now for identities that nobody has exchanged messages with",
+        .rateLimited, "too much is stored for identities without peers; try again later",
         retryAfter: StrangerLimits.retryAfter.components.seconds)
-    static let notYours = HTTPRefusal(.forbidden, "neither uploader nor linked recipient")
+    static let notYours = HTTPRefusal(.forbidden, "the caller is neither uploader nor linked recipient")
 }

@@ -116,7 +116,8 @@ extension Gateway {
                 self.requests.ask(service, frame, session: nil, on: $0, self)
             } refused: {
                 self.refuse(
-                    $0, Refusal(.rateLimited, "too many of these from this address", retryAfterMilliseconds: $1),
+                    $0,
+                    Refusal(.rateLimited, "too many frames of this type from this address", retryAfterMilliseconds: $1),
                     requestID: frame.requestID)
             }
         case .mailbox, .ownMailbox, .share, .ownShare:
@@ -210,7 +211,7 @@ extension Gateway {
             if frame.definition.type == Typing.definition.type { return .ended }
             if frame.definition.isAccepted { return .admitted(overRateFor: milliseconds) }
             self.refuse(
-                connection, Refusal(.rateLimited, "too many of these", retryAfterMilliseconds: milliseconds),
+                connection, Refusal(.rateLimited, "too many frames of this type", retryAfterMilliseconds: milliseconds),
                 requestID: frame.requestID)
             return .ended
         case .unknown:

@@ -54,7 +54,7 @@ struct HTTPAnswer {
     }
 
     private static let upgradeWanted = HTTPErrorBody.json(
-        .invalidPayload, "/ws takes a WebSocket upgrade, version 13")
+        .invalidPayload, "/ws requires a WebSocket upgrade, version 13")
 
     func write(to buffer: inout ByteBuffer) {
         buffer.writeString(

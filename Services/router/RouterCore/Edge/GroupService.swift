@@ -78,7 +78,7 @@ package struct GroupService: Sendable {
         }
     }
 
-    private static let internalError = Answer.refused(Refusal(.internalError, "not done; safe to retry"))
+    private static let internalError = Answer.refused(Refusal(.internalError, "the request failed; safe to retry"))
 
     // MARK: Changing
 

@@ -252,7 +252,7 @@ struct BatchPlan {
 
     // MARK: Answers
 
-    private static let forged = Refusal(.authFailed, "the signature does not fit message and key")
+    private static let forged = Refusal(.authFailed, "invalid signature")
     private static let tooManyPages = Refusal(.internalError, "too many mailboxes are read at once; safe to retry")
 
     private static func answer(to verdict: AcceptStatement.Verdict, of envelope: AcceptEnvelope) -> Answer {
@@ -273,10 +273,10 @@ struct BatchPlan {
         case .mailboxFull: .refused(Self.full("the recipient's mailbox is full"))
         case .strangerFull: .refused(Self.full("too many messages from this sender wait for the recipient"))
         case .strangersFull:
-            .refused(Self.full("too many messages from senders that the recipient has not answered wait for it"))
+            .refused(Self.full("too many messages wait for the recipient from senders that it has not answered"))
         case .everyStrangerFull:
-            .refused(Self.full("too many messages wait from senders whom nobody has answered; try again later"))
-        case .foreignAttachment: .refused(Refusal(.forbidden, "the attachment is another's"))
+            .refused(Self.full("too many messages wait from senders without peers; try again later"))
+        case .foreignAttachment: .refused(Refusal(.forbidden, "the attachment belongs to another identity"))
         }
     }
 

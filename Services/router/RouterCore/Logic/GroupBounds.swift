@@ -91,7 +91,7 @@ package enum GroupBounds {
         let wait = excess <= additions.count ? additions[excess - 1] : RouterLimits.groupStrangersWindow.milliseconds
         throw Refusal(
             .rateLimited,
-            "in a day you can add \(configuration.strangersPerDayMax) identities that are not your peers; exchange messages with them first",
+            "you can add at most \(configuration.strangersPerDayMax) identities a day that are not your peers; exchange messages with them first",
             retryAfterMilliseconds: wait)
     }
 
@@ -109,7 +109,7 @@ package enum GroupBounds {
         else {
             throw Refusal(
                 .forbidden,
-                "everybody else owns \(configuration.ownedMax) groups already; remove them in the same frame, and the group ends"
+                "every other member owns \(configuration.ownedMax) groups already; remove them in the same frame to end the group"
             )
         }
         group.members[heir].role = .owner

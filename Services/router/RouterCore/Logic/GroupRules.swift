@@ -27,7 +27,7 @@ package enum GroupRules {
         _ group: Group?, _ frame: GroupUpdate, by caller: WhisperID, known: Known, at now: Timestamp
     ) throws(Refusal) -> GroupChange {
         guard var group else { throw Refusal(.notFound, "no such group") }
-        guard let role = group.role(of: caller) else { throw Refusal(.forbidden, "only members may do this") }
+        guard let role = group.role(of: caller) else { throw Refusal(.forbidden, "only members may change the group") }
         let before = Set(group.members.map(\.identity))
         let removed = unique(frame.removeMembers)
         let added = unique(frame.addMembers).filter { !before.contains($0) }
@@ -64,13 +64,13 @@ package enum GroupRules {
     ) throws(Refusal) {
         let needsAdmin = frame.title != nil || !frame.addMembers.isEmpty || removed.contains { $0 != caller }
         guard !needsAdmin || role != .member else {
-            throw Refusal(.forbidden, "only the owner and admins may add, remove and rename")
+            throw Refusal(.forbidden, "only the owner and admins may add or remove members or rename the group")
         }
         guard frame.roleChanges.isEmpty || role == .owner else {
             throw Refusal(.forbidden, "only the owner gives roles")
         }
         guard !frame.roleChanges.contains(where: { $0.identity == group.owner }) else {
-            throw Refusal(.forbidden, "the owner's role passes on only when the owner leaves")
+            throw Refusal(.forbidden, "the owner's role cannot be changed; it passes on when the owner leaves")
         }
         guard caller == group.owner || !removed.contains(group.owner) else {
             throw Refusal(.forbidden, "the owner cannot be removed")
@@ -80,7 +80,7 @@ package enum GroupRules {
             throw Refusal(.invalidPayload, "addMembers and removeMembers: must not name the same identity")
         }
         guard !frame.roleChanges.contains(where: { removed.contains($0.identity) }) else {
-            throw Refusal(.invalidPayload, "roleChanges: must not name somebody who is removed")
+            throw Refusal(.invalidPayload, "roleChanges: must not name a member that is removed")
         }
         guard removed.allSatisfy({ group.role(of: $0) != nil }) else {
             throw Refusal(.notFound, "no such member to remove")

@@ -52,7 +52,8 @@ package struct BlobRoutes: Sendable {
             ticket = try BlobTicket(
                 key: key, query: request.uri.query ?? "", signedWith: self.store.secret, at: self.clock())
         } catch {
-            throw HTTPRefusal(.forbidden, error == .expired ? "this URL has ended" : "this URL does not allow that")
+            throw HTTPRefusal(
+                .forbidden, error == .expired ? "this URL has expired" : "this URL does not allow the request")
         }
         switch (request.method, ticket.action) {
         case (.put, .upload(let size)):
@@ -63,7 +64,7 @@ package struct BlobRoutes: Sendable {
         case (.get, .download(let owner)): return try await self.download(key, by: owner, request, context)
         case (.head, .download(let owner)):
             return try await self.download(key, by: owner, request, context).createHeadResponse()
-        default: throw HTTPRefusal(.forbidden, "this URL does not allow that")
+        default: throw HTTPRefusal(.forbidden, "this URL does not allow the request")
         }
     }
 
@@ -73,13 +74,13 @@ package struct BlobRoutes: Sendable {
         _ key: ObjectKey, _ size: Int64, as place: String, isWhole: Bool, _ request: Request, _ context: BlobContext
     ) async throws(HTTPRefusal) -> Response {
         guard let length = request.headers[.contentLength] else {
-            throw HTTPRefusal(.invalidPayload, status: .lengthRequired, "Content-Length is needed")
+            throw HTTPRefusal(.invalidPayload, status: .lengthRequired, "Content-Length is required")
         }
         guard Int64(length) == size else {
-            throw HTTPRefusal(.invalidPayload, "Content-Length is not that of the presign")
+            throw HTTPRefusal(.invalidPayload, "Content-Length does not match the presigned size")
         }
         guard request.headers[.contentType]?.lowercased() == AttachmentsLimits.storedContentType else {
-            throw HTTPRefusal(.invalidPayload, "Content-Type is not that of the presign")
+            throw HTTPRefusal(.invalidPayload, "Content-Type does not match the presigned headers")
         }
         // The collector may have been here since the presign.
         let found = try await self.stored { () async throws(StoreError) in try await self.attachments.find(key) }

@@ -55,7 +55,7 @@ final class Guests {
         switch why {
         case .replaced:
             host.refuse(
-                connection, Refusal(.authFailed, "the guest has another connection or proof now"), requestID: nil)
+                connection, Refusal(.authFailed, "the guest has a newer connection or proof"), requestID: nil)
             host.close(connection, .sessionReplaced)
         case .banned:
             host.refuse(connection, .bannedGuest, requestID: nil)
