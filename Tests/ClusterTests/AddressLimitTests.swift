@@ -157,7 +157,7 @@ import Testing
         for service in services { await service.close() }
     }
 
-    /// Of the balancer's own figures: other balancers that it is connected to.
+    /// Metric of a balancer: other balancers that it is connected to.
     private static let peers = "haproxy_process_connected_peers"
     /// Addresses that the first of several balancers counts.
     private static let heardOfTheFirst = #"haproxy_sticktable_used{name="rates_1""#
@@ -194,10 +194,10 @@ import Testing
             }
             #expect(!balancer.answers("/health", claiming: "2001:db8:1:2:ffff:ffff:ffff:ffff"))
             #expect(balancer.answers("/health", claiming: "2001:db8:1:3::1"))
-            // Of IPv4 each address.
+            // An IPv4 address is counted by itself.
             #expect(balancer.answers("/health", claiming: "192.0.2.1"))
             #expect(neighbours.allSatisfy { $0.closed == 0 })
-            // Of somebody else such a header is a request that cannot be read. It is counted as his own.
+            // From another source, such a header is an unreadable request. It counts for the sender's own address.
             if source == .deployment {
                 #expect(balancer.answers("/health", from: "127.0.0.2", claiming: "2001:db8:1:2::1"))
             }
@@ -213,7 +213,7 @@ import Testing
     }
 }
 
-/// What the launcher's configuration says in numbers on this machine.
+/// Connection limits in the launcher's configuration on this machine.
 private enum LaunchedLimits {
     private static let numbers = HAProxyServer(folder: "", ports: StackPorts(StackConfiguration()), log: "")
         .configuration

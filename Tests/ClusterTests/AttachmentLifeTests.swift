@@ -3,7 +3,7 @@ import LocalStack
 import TestKit
 import Testing
 
-/// What time does to attachments, with lives of seconds; the collector runs only when it is asked.
+/// Expiry of attachments, with lives of seconds; the collector runs only on request.
 @Suite(
     .serialized,
     .cluster {
@@ -145,7 +145,7 @@ import Testing
             return !self.exists(unlinked)
         }
         #expect(ContinuousClock.now - start > .seconds(10) && self.exists(unread))
-        // Whatever happens, nothing is kept for ever.
+        // Every file is deleted in the end.
         try await waitUntil("the unread one is gone", within: .seconds(60), every: .milliseconds(200)) {
             _ = try await self.collect()
             return !self.exists(unread)

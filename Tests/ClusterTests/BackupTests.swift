@@ -2,7 +2,7 @@ import Foundation
 import LocalStack
 import Testing
 
-/// What `deploy/backup` promises about one Postgres: what counts as a backup can be restored, whatever happened meanwhile.
+/// `deploy/backup` with one Postgres: a complete backup can be restored, whatever happened meanwhile.
 @Suite(.serialized) struct BackupTests {
     /// A server with a table, its backups, and a place for both.
     private struct Bench {
@@ -99,7 +99,7 @@ import Testing
             #expect(bench.backups.bases.isEmpty)
             #expect(!bench.backups.files("base").isEmpty, "something was left behind")
             await #expect(throws: LaunchError.self) { try await bench.rowsRestored() }
-            // What it had started hears of its end only when it writes, and holds the lock until then.
+            // The attempt's child processes notice its end only when they write, and hold the lock until then.
             try await waitUntil("nothing of it is left", within: readyTimeout, every: .milliseconds(200)) {
                 (try? await bench.backups.takeBase()) != nil
             }

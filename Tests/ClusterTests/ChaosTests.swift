@@ -20,7 +20,7 @@ import Testing
         #expect(report.strangeActs > 0 && report.messages.mailOfStrangers > 0)
     }
 
-    /// What is deleted because of its age is compared with the database's clock (contract §13a).
+    /// Deletion compares ages with the database's clock (contract §13a).
     @Test(.long, .enabled(if: OwnClock.isAvailable)) func clocksThatAreYearsOffDeleteNothing() async throws {
         var options = ChaosRun.Options(seed: 1, faults: 0)
         options.faultsOf = .clocks

@@ -33,7 +33,7 @@ struct ClockTests {
             }
         }
         try await waitUntil("the clock has moved", within: .seconds(60), every: pause) { try await early() > 0 }
-        // What is accepted meanwhile is as old as the database says.
+        // Messages accepted meanwhile get the database's time.
         for other in others { _ = try await alice.send(alice.message(to: other.id)) }
         #expect(
             try await Cluster.database(
@@ -57,8 +57,8 @@ struct ClockTests {
 
     private static let tenYears = 315_360_000
 
-    /// What is old is told by the database (contract §13a, Time). Each service looks at what it keeps when it starts: what is
-    /// really old goes then, and nothing else.
+    /// The database's clock decides what is old (contract §13a, Time). Each service checks what it keeps when it
+    /// starts: then old rows and files are deleted, and nothing else.
     @Test(arguments: [tenYears, -tenYears])
     func whatIsYoungOutlivesProcessesWhoseClocksAreOffByYears(seconds: Int) async throws {
         try await Cluster.calm()

@@ -47,14 +47,14 @@ extension CalmCluster {
             let read = try await alice.readsBackup()
             #expect(read.headers["etag"] == second.headers["etag"])
             #expect(read.json["ciphertext"] == latest["ciphertext"]?.json)
-            // Who does not care, and who does and is right.
+            // Any version (`*`), the current tag, and no condition.
             let third = try await alice.writes(Self.backup(), ifMatch: "*")
             #expect(third.status == 200)
             #expect(try await alice.writes(Self.backup(), ifMatch: third.headers["etag"]).status == 200)
             #expect(try await alice.writes(Self.backup()).status == 200)
         }
 
-        /// Of two who have read the same, one writes.
+        /// Two writers have read the same version; one of them succeeds.
         @Test func ofTwoWritersAtOnceOneLosesTheRace() async throws {
             let alice = try await Cluster.phone()
             let tag = try #require(try await alice.writes(Self.backup()).headers["etag"])
@@ -69,7 +69,7 @@ extension CalmCluster {
         @Test func aBackupHoldsOneMebibyteAndNoMore() async throws {
             let alice = try await Cluster.phone()
             let largest = Self.backup(bytes: 1_048_576)
-            // Whoever has not exchanged messages with anybody may keep less.
+            // An identity that has not exchanged messages with another may store less.
             let bob = try await Cluster.phone()
             #expect(try await alice.writes(Self.backup(bytes: 65_537)).is(413, "INVALID_PAYLOAD"))
             #expect(try await alice.writes(Self.backup(bytes: 65_536)).status == 200)
@@ -153,7 +153,7 @@ extension CalmCluster {
     }
 }
 
-/// What a person does with the backup.
+/// A person's requests about the backup.
 extension Phone {
     private static let backupPath = "/backup/contacts"
 

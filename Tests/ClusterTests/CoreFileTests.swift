@@ -5,7 +5,7 @@ import Testing
 
 /// Cores in Python exchange files through a cluster, with either store of the attachments service (contract §9).
 @Suite(.serialized, .ownClusters()) struct CoreFileTests {
-    /// What each identity may have stored; `sharing.py` counts on it.
+    /// Bytes that each identity may store; `sharing.py` counts on it.
     private static let quota = 6_000_000
 
     @Test(.long) func filesAreSharedThroughTheStoreOnDisk() async throws {

@@ -10,7 +10,7 @@ extension CalmCluster {
         @Test func twoProcessesTalkAndNothingIsLostOrDoubled() async throws {
             let result = try await CoreScript.run("conversation")
             #expect(result["sent"]?.integer == 60)
-            // What was not acknowledged came again.
+            // Events that were not acknowledged came again.
             #expect(result["again"]?.integer ?? 0 > 0)
         }
 

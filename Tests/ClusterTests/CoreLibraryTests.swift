@@ -10,7 +10,7 @@ import Testing
     static let library = StackConfiguration().programs + "/libwhispercore.so"
     static let here = "\(root)/Tests/ClusterTests/Core"
 
-    /// What the header declares, and nothing else.
+    /// The library exports the functions that the header declares, and nothing else.
     @Test func theLibraryExportsItsHeader() async throws {
         let header = try String(
             contentsOfFile: "\(Self.root)/Clients/WhisperCoreC/include/whispercore.h", encoding: .utf8)

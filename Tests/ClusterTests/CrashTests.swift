@@ -8,8 +8,8 @@ let mistreated: @Sendable (inout StackConfiguration) -> Void = {
     $0.environment[.router] = ["RESEND_AFTER_SECONDS": "3"]
 }
 
-/// What the cluster promises while its parts die: nothing accepted is lost, nothing comes twice that was acknowledged,
-/// the order stays, receipts arrive, sessions live. Eight people write through all of it.
+/// The cluster's promises while its parts die: nothing accepted is lost, nothing acknowledged comes twice, the order
+/// stays, receipts arrive, sessions live. Eight people write through all of it.
 @Suite(.serialized, .cluster(.busy, mistreated)) struct MistreatedCluster {
     enum Fault: String, CaseIterable, Sendable {
         case nothing, routerKilled, gatewayKilled, authKilled, pushKilled, redisKilled, redisFlushed, postgresKilled
@@ -52,7 +52,7 @@ let mistreated: @Sendable (inout StackConfiguration) -> Void = {
             try await stack.start(process)
         }
 
-        /// What a frozen process had in its hands comes when it thaws.
+        /// A frozen process sends the messages that it holds when it thaws.
         var onTheWay: Duration {
             switch self {
             case .nothing: .zero
@@ -62,7 +62,7 @@ let mistreated: @Sendable (inout StackConfiguration) -> Void = {
         }
     }
 
-    /// What people write, how much and when. `SEED=8 swift test …` tries another course of events.
+    /// Seed of the messages: which, how many and when. `SEED=8 swift test …` tries another course of events.
     private static let seed = ProcessInfo.processInfo.environment["SEED"].flatMap { UInt64($0) } ?? 7
 
     /// `FAULT=redisKilled swift test …` looks at one of them alone.

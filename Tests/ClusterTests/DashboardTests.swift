@@ -3,8 +3,8 @@ import LocalStack
 import TestKit
 import Testing
 
-/// What operators and autoscalers look at: each query of a dashboard, an alert rule or the chart is asked of a real Prometheus that
-/// watches a cluster in which everything has happened.
+/// Each query of a dashboard, an alert rule or the chart runs on a real Prometheus that watches a cluster in which
+/// everything has happened.
 @Suite(.cluster(.busy, watched), .serialized) struct DashboardCluster {
     @Test(.enabled(if: Watching.isExpected, "needs Debian's package prometheus"))
     func everyPanelShowsSomethingAndEveryRuleAsksForWhatIsThere() async throws {
@@ -43,7 +43,7 @@ import Testing
         let connected = await Self.sum("whisper_store_reconnects_total", routers)
         let jobs = await Self.sum("whisper_partition_jobs_total", routers)
         await stack.kill(.postgres)
-        // What becomes of it is another test's question.
+        // The message's outcome is another test's question.
         alice.client.send("send_message", alice.privileges.with(alice.message(to: bob.id)))
         for name in ["whisper_partition_depth", "whisper_bus_depth"] {
             try await waitUntil("a Job is seen waiting in \(name)", within: .seconds(30), every: .milliseconds(200)) {
@@ -63,7 +63,7 @@ import Testing
         try await Cluster.calm()
     }
 
-    /// Of all series whose text begins so.
+    /// Sum of all series whose text begins with `series`.
     private static func sum(_ series: String, _ ports: [Int]) async -> Double {
         var sum = 0.0
         for port in ports {
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    /// What the chart's autoscalers ask. A query of theirs names its namespace, which this Prometheus knows nothing of.
+    /// Queries of the chart's autoscalers. Each names a namespace, which this Prometheus does not know.
     private func checkScaling(_ prometheus: PrometheusServer) async throws {
         struct Trigger: Decodable { var query: String }
         let file = Dashboard.folder.appending(path: "../../chart/files/scaling.json")

@@ -52,7 +52,7 @@ struct StalledTransferTests {
         #expect(try await call.answer().status == 200)
     }
 
-    /// What the process has written lies in the buffers of two sockets; the file is larger than these.
+    /// The process has written only what the buffers of two sockets hold; the file is larger.
     @Test func whoReadsNothingIsClosed() async throws {
         let alice = try await Cluster.phone()
         let held = try await Downloads.stalled(by: alice, alice.uploadsLargeFile(), count: 3)

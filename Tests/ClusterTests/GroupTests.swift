@@ -237,7 +237,7 @@ extension Phone {
 }
 
 extension JSON {
-    /// Of a member of this group.
+    /// Role of a member of this group.
     fileprivate func role(of identity: String) -> String? {
         self["members"]?.elements.first { $0["whisperId"]?.string == identity }?["role"]?.string
     }

@@ -53,7 +53,7 @@ extension CalmCluster {
             }
             var newer = older
             newer.client = try await Cluster.client(gateway: gateway)
-            // Whatever it says: its token binds it.
+            // Any frame does: its token binds the connection.
             _ = try await newer.client.ask("room_leave", newer.fields(Room().named))
             let shownAt = ContinuousClock.now
             #expect(try await older.client.next("error").errorCode == "AUTH_FAILED")

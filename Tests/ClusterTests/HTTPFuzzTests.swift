@@ -3,8 +3,8 @@ import LocalStack
 import TestKit
 import Testing
 
-/// Everything that docs/openapi.json says is asked, rightly and wrongly, of a running cluster: by schemathesis, which makes
-/// its requests from the document and holds the answers against it. What it checks beyond that stands in TestSupport/HTTPFuzz.
+/// schemathesis makes requests from docs/openapi.json, valid and invalid, sends them to a running cluster, and checks
+/// the answers against the document. TestSupport/HTTPFuzz holds further checks.
 @Suite(
     .cluster(.busy) { $0.logLevel = "trace" },
     .enabled(if: Fuzzer.isExpected, "needs deploy/install-python-tools.sh"))
@@ -86,7 +86,7 @@ private struct Fuzzer {
     }
 
     func run(on origin: String, token: String, paths: String) async throws -> Result {
-        // What it writes beside its output is not kept.
+        // Files that schemathesis writes beside its output are not kept.
         let folder = try TemporaryFolder(named: "fuzz")
         defer { folder.remove() }
         let command = Command(

@@ -2,7 +2,8 @@ import TestKit
 import Testing
 
 extension LimitedCluster {
-    /// What an identity may do only so often (contract §11). Messages, fetches and presigns have tests of their own.
+    /// Actions with a rate limit for each identity (contract §11). Messages, fetches and presigns have tests of their
+    /// own.
     enum Deed: String, CaseIterable, Sendable {
         case groupEnvelopes, receipts, tokenUpdates, groups, calls, iceCandidates, turnCredentials, keys, backup,
             profiles, reports, ringing

@@ -2,7 +2,7 @@ import Foundation
 import LocalStack
 import Testing
 
-/// What everything else that starts servers relies on.
+/// Promises on which everything else that starts servers relies.
 @Suite struct LauncherTests {
     @Test func postgresIsDurableAndKeepsItsRowsOverAKill() async throws {
         let server = try await PostgresServer.temporary()

@@ -156,7 +156,7 @@ extension CalmCluster {
             try await guest.client.settle()
             #expect(guest.client.frames("live_packet").isEmpty)
             #expect(try await guest.client.ask("live_join", join).errorCode == "FORBIDDEN")
-            // Whoever does not hold the stream cannot speak in it.
+            // Only the holder of the stream may send in it.
             let stranger = try await Cluster.phone()
             var forged = Whisperer(phone: stranger, conversation: live)
             forged.say("snapshot")

@@ -65,7 +65,7 @@ import Testing
         run.folder.remove()
     }
 
-    /// What a newcomer does first: opens the link that stands in the terminal.
+    /// A newcomer's first step: opening the link that is printed in the terminal.
     @Test func theLinkThatIsPrintedOpensALiveConversation() async throws {
         let run = try Run()
         let process = try await run.start()
@@ -116,7 +116,7 @@ import Testing
         process.signal(.kill)
         await process.end()
         try await waitUntil("everything has died", within: .seconds(20)) { run.processes.isEmpty }
-        // What it leaves on disk is good for the next run.
+        // The next run starts with the files that the killed one left on disk.
         let next = try await run.start(["CHECK": "1"])
         #expect(await next.end() == .exited(0), "\(run.output)")
         run.folder.remove()

@@ -16,7 +16,7 @@ import Testing
         #expect(book.count > 100)
 
         let logs = try self.logs()
-        // What may be logged is: an empty log would know no secret either.
+        // An identity may be logged, and is: an empty log would hold no secret either.
         #expect(logs.contains { $0.name.hasPrefix("gateway") && $0.text.contains(conversation.alice.id) })
         for log in logs {
             let leaks = book.leaks(in: log.text)

@@ -210,7 +210,7 @@ extension CalmCluster {
             bob.acknowledge(id, from: alice.id)
             _ = try await alice.client.next("message_delivered")
             try await alice.send(message).expecting("message_accepted")
-            // What would have come twice would have come before this.
+            // A second copy would have arrived before this message.
             _ = try await bob.received(try await alice.text(bob))
             #expect(bob.client.frames("message_received").isEmpty)
             #expect(try await bob.pending().count == 1)

@@ -160,7 +160,7 @@ struct SociableCluster {
     }
 }
 
-/// What presence does when the processes that know it die.
+/// Presence after the death of the processes that know it.
 @Suite(.serialized, .cluster { $0.environment[.router] = hurry })
 struct ForgetfulCluster {
     /// Its successor takes everybody who is there for someone who was there.

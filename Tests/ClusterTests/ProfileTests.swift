@@ -104,7 +104,7 @@ extension CalmCluster {
     }
 }
 
-/// What a device knows of its profile.
+/// A profile, as a device holds it.
 private struct Profile {
     var id = newUUID().lowercased()
     var joinKey = Keys.random(32)

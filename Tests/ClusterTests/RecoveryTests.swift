@@ -4,7 +4,7 @@ import Testing
 
 /// Single promises, each with the one thing happening that could break it.
 extension MistreatedCluster {
-    /// What one router has sent and nobody acknowledged, its successor sends again, on the connection there is.
+    /// A router's successor sends its unacknowledged mail again, on the existing connection.
     @Test func unacknowledgedMailOutlivesTheRouterThatSentIt() async throws {
         try await Cluster.calm()
         let stack = Cluster.stack
@@ -66,7 +66,7 @@ extension MistreatedCluster {
         }
     }
 
-    /// What is not committed is not acknowledged; what was refused so may be sent again.
+    /// An uncommitted message is not acknowledged; a message that was refused so may be sent again.
     @Test func withoutPostgresNothingIsAccepted() async throws {
         try await Cluster.calm()
         let stack = Cluster.stack
@@ -97,7 +97,7 @@ extension MistreatedCluster {
             }
             #expect((0...60_000).contains(try #require(Int(reason))))
         }
-        // Those who come through the balancer find the other one.
+        // Clients that connect through the balancer reach the other gateway.
         try await Cluster.reconnected(phones[0]).ask("fetch_pending").expecting("pending_messages")
         try await stack.start(.gateway(1))
     }

@@ -59,7 +59,7 @@ private actor JoiningNodes {
         return probe.terminationStatus == 0
     }
 
-    /// What one node says of another, or of itself.
+    /// One node's description of another node, or of itself.
     struct Place: Equatable {
         var id: String
         var isMaster: Bool
@@ -125,7 +125,7 @@ private actor JoiningNodes {
         self.secondJoins.append(try await ChildProcess.start(command, name: "join-\(number)"))
     }
 
-    /// What the second run of the script has told each node so far.
+    /// Commands that the second run of the script has sent to each node so far.
     func commandsOfSecondJoins() throws -> [[String]] {
         try (0..<Self.count).map { number in
             try String(contentsOfFile: self.secondLog(number), encoding: .utf8).split(separator: "\n")

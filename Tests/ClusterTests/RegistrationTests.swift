@@ -201,7 +201,7 @@ extension CalmCluster {
             #expect(try await again.ask("fetch_pending").errorCode == "NOT_REGISTERED")
         }
 
-        /// Whoever wins: one session lives, the other is told that it does not.
+        /// Either session may win: one lives, and the other's client is told that it has ended.
         @Test(arguments: 0..<5) func ofTwoLoginsAtOnceExactlyOneLives(round: Int) async throws {
             let person = Person()
             let phones = try await withThrowingTaskGroup(of: Phone.self) { group in

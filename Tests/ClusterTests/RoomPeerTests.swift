@@ -67,7 +67,7 @@ struct MeetingCluster {
             }
             try await page.isConnected(with: 1)
             try await peer.prints("linked 1 ")
-            // Who has the lower seat offers, and nobody else.
+            // Only the participant with the lower seat sends an offer.
             let kinds = peer.lines.map { $0.prefix { $0 != " " } }.filter { ["offer", "answer"].contains($0) }
             #expect(kinds == [first == "page" ? "answer" : "offer"])
             let number = try await peer.word(after: "safety ")

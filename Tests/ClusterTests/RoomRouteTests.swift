@@ -18,7 +18,7 @@ extension CalmCluster.Rooms {
         #expect(listed?.map { $0["roomId"]?.string } == [room.id])
         #expect(try await phone.rooms() == listed)
         #expect(try await Self.rooms(guest.token) == listed)
-        // Whoever has left has no seat there.
+        // A guest that has left has no seat there.
         try await guest.client.ask("room_leave", guest.fields(room.named)).expecting("room_left")
         #expect(try await Self.rooms(guest.token) == [])
         #expect(try await phone.rooms().count == 1)

@@ -74,7 +74,7 @@ extension CalmCluster {
             #expect(try await again.client.next("room_event").payload["event"]?.string == "closed")
         }
 
-        /// Of two who join with one code in the same moment, one gets the last seat, and the other no word about it.
+        /// Two clients join with one code at the same moment: one gets the last seat, the other `NOT_FOUND`.
         @Test func oneOfTwoGetsTheLastSeat() async throws {
             let room = Room()
             let phone = try await Cluster.phone(gateway: 1)

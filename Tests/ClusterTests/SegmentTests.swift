@@ -100,7 +100,8 @@ import Testing
         }
     }
 
-    /// What one router moves to the kept segment, another may be told of as confirmed. Postgres fails the later of the two.
+    /// While one router moves an outcome to the kept segment, another may receive its confirmation. Postgres fails the
+    /// later of the two.
     @Test func aConfirmationMeetsARowThatIsBeingMoved() async throws {
         try await Cluster.calm()
         let stack = Cluster.stack

@@ -64,7 +64,7 @@ extension LimitedCluster {
         let allowed = 6 + Int((ContinuousClock.now - start).components.seconds + 1) / 10
         #expect((4...allowed).contains(wrong), "\(codes)")
         #expect(wrong + (codes["RATE_LIMITED"] ?? 0) == 32)
-        // Who has a connection goes on.
+        // A client that has a connection is still served.
         try await honest.ask("fetch_pending").expecting("pending_messages")
     }
 }

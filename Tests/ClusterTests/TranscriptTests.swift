@@ -301,7 +301,7 @@ extension CalmCluster {
         async let done: Void = fault.happen()
         for _ in 0..<5 { typed.say("line") }
         try await done
-        // What a client does with lines of which it hears nothing.
+        // A client repeats lines that the server has not reported as stored.
         let again = ContinuousClock.now + .seconds(60)
         while told.count < 10, .now < again {
             for line in 1...10 where !told.contains(line) { typed.repeats(line: line) }

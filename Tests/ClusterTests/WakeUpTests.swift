@@ -242,7 +242,7 @@ import Testing
     @Test func wakeUpsAreKeptBackBeforeTheirStreamIsFull() async throws {
         let alice = try await Cluster.phone()
         await Cluster.stack.kill(.push(1))
-        // Whatever they say, they stand in the way.
+        // The content of these entries does not matter: they fill the stream.
         _ = try await Cluster.redis(
             "EVAL \"for i=1,\(BusLimits.streamEntriesMax / 2) do redis.call('XADD','\(Keyspace.wakes.name)','*','d','x') end return 1\" 0"
         )

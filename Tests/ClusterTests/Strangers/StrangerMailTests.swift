@@ -42,7 +42,7 @@ extension StrangerCluster {
             accepted += answers.count(of: "message_accepted")
             phone.client.cut()
             try await Cluster.stack.flushRedis()
-            // What Redis kept of the streams is made anew; until then everybody is told INTERNAL_ERROR.
+            // The streams' state in Redis is rebuilt; until then every sender gets INTERNAL_ERROR.
             try await waitUntil("others are served", within: .seconds(30), every: .milliseconds(200)) {
                 let other = try await bob.elsewhere(gateway: 2 - round % 2)
                 return try await other.send(other.message(to: mallory.id)).type == "message_accepted"
@@ -91,7 +91,8 @@ extension StrangerCluster {
         let many = Array(repeating: typing(to: bob), count: 40 + StrangerBounds.typingsAMinute)
         alice.client.send(texts: [typing(to: dave)] + many + [typing(to: carol)])
         _ = try await dave.client.next("typing_notification")
-        // Behind it, on the same way. What goes out beside the first goes out before the second.
+        // These messages follow the typing frame on the same way. A frame sent beside the first arrives before the
+        // second.
         for _ in 0..<2 { _ = try await carol.received(try await alice.text(carol)) }
         #expect(carol.client.frames("typing_notification").isEmpty)
         #expect(alice.client.frames("error").isEmpty)
@@ -99,7 +100,7 @@ extension StrangerCluster {
 
     // MARK: Signatures
 
-    /// What one recipient's libsodium refuses is refused, whoever else is in the batch, and nothing else is.
+    /// A message is refused exactly if one recipient's libsodium refuses its signature, whatever else is in the batch.
     @Test func aMessageIsAcceptedIfLibsodiumTakesIt() async throws {
         let bob = try await Cluster.stranger(gateway: 2)
         let signer = OddSigner()
@@ -142,11 +143,11 @@ extension StrangerCluster {
         let answers = await mallory.sends(atOnce: messages)
         #expect(answers.count(of: "message_accepted") == StrangerBounds.messagesOfOne)
         #expect(answers.count { $0?.isFull == true } == 10)
-        // What was accepted is acknowledged again, and others are not concerned.
+        // An accepted message is acknowledged again, and other senders are not affected.
         #expect(await mallory.sends(atOnce: [messages[0]]).count(of: "message_accepted") == 1)
         try await other.text(alice)
         try await friend.text(alice)
-        // What is acknowledged waits no more.
+        // Acknowledged messages no longer wait.
         for message in messages.prefix(20) { alice.acknowledge(message["messageId"]!.json.string!, from: mallory.id) }
         try await waitUntil("there is room again", within: .seconds(20), every: .milliseconds(100)) {
             try await mallory.send(mallory.message(to: alice.id)).type == "message_accepted"
@@ -193,7 +194,7 @@ extension StrangerCluster {
         #expect(answers.count(ofError: "RATE_LIMITED") == 5)
         // Another's are another's.
         try await people[2].ask("report", report).expecting("report_ack")
-        // What an operator has looked at is open no more.
+        // A report that an operator has reviewed is no longer open.
         let ids = answers.compactMap { $0?.payload["reportId"]?.string }
         let id = try #require(ids.first)
         try await Operators.post("/admin/reports/\(id)/review", ["decision": "dismiss"]).expectSuccess()

@@ -76,7 +76,7 @@ extension StrangerCluster {
         #expect((1...allowed.count).contains(asked), "\(asked) asked, \(refused) refused")
         #expect(asked + refused == answers.count)
         #expect(answers.compactMap { $0?.payload["retryAfterMs"]?.integer }.allSatisfy { (1...60_000).contains($0) })
-        // Who is known there goes on, and another address is another.
+        // A client that is logged in there is still served, and so is another address.
         _ = try await known.fetch()
         _ = try await Cluster.stranger(gateway: 1)
     }

@@ -88,7 +88,7 @@ extension Phone {
 }
 
 extension Cluster {
-    /// What push has been asked for so far, about this person.
+    /// Wake-ups for this person that push was asked for so far.
     static func callWakes(for phone: Phone) async throws -> [Wake] {
         let bus = RedisBus(
             configuration: RedisConfiguration(port: self.stack.ports.redis),

@@ -46,8 +46,8 @@ enum Cluster {
         }
     }
 
-    /// Returns when each instance of the services that share work has its share. Whoever is served while shares move, in a
-    /// cluster's first seconds, may wait longer and be told some things twice.
+    /// Returns when each instance of the services that share work has its share. A client that is served while shares
+    /// move, in a cluster's first seconds, may wait longer and receive some frames twice.
     fileprivate static func settled() async throws {
         for (service, locks) in [(ServiceName.router, 7_007), (.calls, 7_003), (.calls, 7_005)] {
             let instances = self.stack.configuration.instances[service] ?? 0
@@ -62,7 +62,7 @@ enum Cluster {
         }
     }
 
-    /// What stands in the database, for facts that no client can see.
+    /// Answer of the database, for facts that no client can see.
     static func database(_ sql: String) async throws -> String {
         try await self.stack.postgres.run(sql, database: "whisper")
     }

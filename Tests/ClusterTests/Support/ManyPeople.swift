@@ -9,7 +9,7 @@ extension Cluster {
         try await self.each(of: Array(0..<count)) { number in try await Cluster.phone(gateway: 1 + number % 2) }
     }
 
-    /// Does something for each, a few at a time. What comes of it is in no order.
+    /// Runs `body` for each item, a few at a time. The outcomes are in no order.
     @discardableResult
     static func each<Item: Sendable, Outcome: Sendable>(
         of items: [Item], _ body: @escaping @Sendable (Item) async throws -> Outcome

@@ -14,7 +14,7 @@ enum PushWorld {
     static let subscriber = Result { WebPushDemands(try identity.get()) }
     static var endpoint: String { self.origin + "/up" }
 
-    /// What is answered for a device instead of what it deserves, by a part of the path or body; once each.
+    /// Prepared replies to a device, by a part of the path or body. Each is used once, instead of the usual one.
     private static let replies = Mutex<[String: [PeerReply]]>([:])
 
     private static let started = Task { () async throws -> HTTP2Peer in
@@ -41,7 +41,7 @@ enum PushWorld {
         self.replies.withLock { $0[device, default: []] += replies }
     }
 
-    /// What was sent to a device so far.
+    /// Requests for a device so far.
     static func requests(for device: String) async throws -> [PeerRequest] {
         try await self.peer().requests.filter { Self.is($0, for: device) }
     }

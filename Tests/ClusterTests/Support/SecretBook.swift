@@ -4,7 +4,7 @@ import TestKit
 
 /// Everything that a script has said or heard and no log may know, and the search for it.
 final class SecretBook: Sendable {
-    /// What it is, and a text that would give it away.
+    /// Each secret's name, and a text that would reveal it.
     private let entries = Mutex<[(name: String, text: String)]>([])
 
     /// Shorter texts could stand anywhere.

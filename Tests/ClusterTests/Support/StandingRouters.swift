@@ -2,7 +2,7 @@ import LocalStack
 import TestKit
 
 extension Cluster {
-    /// What the body has said to routers waits in Redis when it ends, and no router has read it.
+    /// Jobs that `body` sends to routers are unread in Redis when it ends.
     static func whileRoutersStandStill(_ body: () async throws -> Void) async throws {
         let stack = Cluster.stack
         for number in [1, 2] { await stack.signal(.router(number), .pause) }

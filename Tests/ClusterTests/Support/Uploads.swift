@@ -2,7 +2,7 @@ import LocalStack
 import TestKit
 import Testing
 
-/// What people do with files, through the balancer unless a URL says otherwise.
+/// A person's requests about files, through the balancer unless a URL says otherwise.
 extension Phone {
     /// Any HTTP with this session.
     func http(
