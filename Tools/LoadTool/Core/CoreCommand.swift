@@ -89,7 +89,7 @@ struct CoreCommand: AsyncParsableCommand {
     }
 }
 
-/// What the process of `CoreCommand` finds out.
+/// Figures that the process of `CoreCommand` measures.
 enum CoreFigure: String {
     case idleBytes, idlePercent, idleWakeUps
     case receiveMicroseconds, receivePerSecond, drainBytes, drainedBytes

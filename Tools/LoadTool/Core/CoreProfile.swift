@@ -28,7 +28,7 @@ struct CoreProfile {
     let key: [UInt8]?
     let keys: IdentityKeys
     private(set) var people: [WhisperID] = []
-    /// Those who can sign.
+    /// People who can sign.
     private(set) var writers: [(id: WhisperID, keys: IdentityKeys)] = []
     private var random = SeededGenerator(seed: 1)
 
@@ -173,7 +173,7 @@ struct CoreProfile {
 
 enum CoreTrouble: Error {
     case noAddress
-    /// What the core answered.
+    /// The core's answer.
     case refused(String)
     case noEvent(String)
 }

@@ -98,7 +98,7 @@ final class CoreServer: ServerLink {
         return Array(#"{"type":"\#(type)"\#(request),"payload":\#(payload)}"#.utf8)
     }
 
-    /// What stands behind a name, up to the end of the value.
+    /// The text behind a name, up to the end of the value.
     private static func text(_ name: StaticString, in frame: [UInt8]) -> String? {
         frame.withUnsafeBytes { bytes in
             bytes.end(of: name).map { start in

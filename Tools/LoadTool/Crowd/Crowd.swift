@@ -29,7 +29,7 @@ struct Crowds: Sendable {
         }
     }
 
-    /// What went wrong for everybody, and how often.
+    /// Problems of all crowds, and how often each occurred.
     func troubles() async throws -> [String: Int] {
         var all: [String: Int] = [:]
         for crowd in self.crowds { all.merge(await crowd.troubles) { $0 + $1 } }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// What a crowd is asked to do, a word on a line of its standard input.
+/// Orders to a crowd, a word on a line of its standard input.
 enum CrowdOrder: String {
     /// All of its clients register and stay.
     case register
@@ -14,7 +14,7 @@ enum CrowdOrder: String {
 
 /// Its answer, a line of JSON on its standard output.
 struct CrowdAnswer: Codable, Sendable {
-    /// What went wrong so far, and how often.
+    /// Problems so far, and how often each occurred.
     var troubles: [String: Int] = [:]
     /// Why the order was not carried out.
     var failure: String?

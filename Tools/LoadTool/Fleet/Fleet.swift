@@ -14,7 +14,7 @@ actor Fleet {
     private nonisolated let firstAddress: Int
     private(set) var clients: [Client] = []
     var listener: (any FrameListener)?
-    /// What went wrong, and how often.
+    /// Problems, and how often each occurred.
     private(set) var troubles: [String: Int] = [:]
 
     private var dirty: [Client] = []

@@ -12,7 +12,7 @@ final class LiveConversation {
     private(set) var dueAt: [UInt64] = []
     /// Listeners that have not heard each packet yet, if they are counted.
     private var awaited: [Int] = []
-    /// What each listener should hear next, in the order of `listeners`; `nil`: whatever comes.
+    /// The packet that each listener should receive next, in the order of `listeners`; `nil`: any packet.
     private var expected: [Int?]
     /// Under which epoch each heard the last one.
     private var heardEpochs: [Int64]
@@ -21,7 +21,7 @@ final class LiveConversation {
     /// A snapshot and a diff.
     private var packets: [[UInt8]] = []
     private var seqAt = 0
-    /// Of the stream as it runs now. Streams begin with 1 (contract §14.8).
+    /// Epoch of the current stream. Streams begin with 1 (contract §14.8).
     private(set) var epoch: Int64 = 1
 
     /// Packets are numbered from here, so that all numbers have the same width. Gaps are allowed (contract §14.9).
@@ -40,13 +40,14 @@ final class LiveConversation {
 
     var hasEverybody: Bool { self.joined == self.listeners.count }
 
-    /// - Parameter listener: its place in `listeners`. Whoever joins before the first packet hears all of them.
+    /// - Parameter listener: its place in `listeners`. A listener that joins before the first packet receives all of
+    /// them.
     func join(_ listener: Int) {
         self.joined += 1
         if self.typed > 0 { self.expected[listener] = nil }
     }
 
-    /// Whoever comes next, if there is somebody.
+    /// The next listener, if there is one.
     func nextListener() -> Client? {
         guard self.called < self.listeners.count else { return nil }
         defer { self.called += 1 }

@@ -4,7 +4,7 @@ import Contract
 /// random bytes: the server opens none.
 struct LiveFrames {
     let id: ConversationID
-    /// Of its first stream.
+    /// The content id of its first stream.
     let content = UUIDText.random()
     private let profile: UUIDText
     private let transcriptDays: Int
@@ -58,7 +58,7 @@ struct LiveFrames {
 }
 
 extension Client {
-    /// Of an identity that is registered; else of a guest.
+    /// The id of a registered identity; else of a guest.
     var id: PrincipalID {
         PrincipalID(self.whisperID)
             ?? .guest(

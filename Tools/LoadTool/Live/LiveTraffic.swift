@@ -33,7 +33,7 @@ final class LiveTraffic: FrameListener {
     var slow: LiveSlowReaders?
     /// Guests who come to a conversation that is typed.
     var coming: LiveComing?
-    /// What everybody does who has lost the connection.
+    /// The return of clients that have lost the connection.
     var comingBack: LiveReturn?
     private var schedule: SteadySchedule?
     private var turn = 0

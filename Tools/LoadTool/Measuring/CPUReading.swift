@@ -1,7 +1,7 @@
 import Glibc
 import LocalStack
 
-/// What every process has used so far, at one moment.
+/// CPU and memory that every process has used so far, at one moment.
 struct CPUReading: Sendable {
     private var usage: [String: ProcessUsage] = [:]
     /// In the order in which the cluster starts them.
@@ -35,7 +35,7 @@ struct CPUReading: Sendable {
         return (Double(usage.proportionalBytes), Double(usage.residentBytes))
     }
 
-    /// What all instances of a service are called together.
+    /// The common name of all instances of a service.
     static func kind(of name: String) -> String {
         guard let dash = name.firstIndex(of: "-") else { return name }
         let service = name[..<dash]
@@ -48,7 +48,8 @@ struct CPUReading: Sendable {
     func since(_ before: CPUReading) -> CPUSpent {
         let processes = self.names.map { name in
             let (now, then) = (self.usage[name], before.usage[name])
-            // What was killed meanwhile and started again counts from its new start; what it used last is lost.
+            // A process that was killed meanwhile and started again counts from its new start; its use before the kill
+            // is lost.
             let isSame = now?.pids.first == then?.pids.first
             let spent = (now?.cpu ?? .zero) - (isSame ? then?.cpu ?? .zero : .zero)
             return (name: name, microseconds: spent.microseconds)
@@ -60,12 +61,12 @@ struct CPUReading: Sendable {
     }
 }
 
-/// What every process used between two readings, in microseconds.
+/// CPU time that every process used between two readings, in microseconds.
 struct CPUSpent: Sendable {
     var processes: [(name: String, microseconds: Double)]
-    /// Of this tool; no part of any sum.
+    /// Time of this tool; no part of any sum.
     var own: Double
-    /// Of everything on the machine, the cluster and this tool included; and what other machines took away.
+    /// Time of everything on the machine, with the cluster and this tool; and time that other machines took away.
     var machine: Double
     var stolen: Double
     var seconds: Double
@@ -93,7 +94,7 @@ struct CPUSpent: Sendable {
         return kinds
     }
 
-    /// What else ran: figures taken beside a compiler are worth little.
+    /// Time of other programs: figures taken beside a compiler are worth little.
     private var others: Double {
         max(0, self.machine - self.own - self.processes.reduce(0) { $0 + $1.microseconds })
     }

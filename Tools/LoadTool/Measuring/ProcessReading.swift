@@ -1,6 +1,6 @@
 import Foundation
 
-/// What this process has used so far (proc(5), getrusage(2)).
+/// CPU, memory and waits of this process so far (proc(5), getrusage(2)).
 struct ProcessReading {
     /// In microseconds.
     let cpu: Double

@@ -1,4 +1,4 @@
-/// What one workload has shown.
+/// The result of one workload.
 struct Report: Codable, Sendable {
     var workload: String
     var figures: [Figure]
@@ -60,9 +60,9 @@ struct Figure: Codable, Sendable {
     var name: String
     var value: Double
     var unit: String
-    /// What it should not exceed.
+    /// Bound that the value should not exceed.
     var aim: Double?
-    /// What it should reach.
+    /// Bound that the value should reach.
     var least: Double?
 
     init(_ name: String, _ value: Double, _ unit: String = "", aim: Double? = nil, least: Double? = nil) {

@@ -1,6 +1,6 @@
 import LocalStack
 
-/// What the routers' own metrics say of their batches, summed over all routers, at one moment.
+/// The routers' own metrics of their batches, summed over all routers, at one moment.
 struct RouterSteps: Sendable {
     /// By metric: how often, and the sum.
     private var totals: [String: (count: Double, sum: Double)] = [:]

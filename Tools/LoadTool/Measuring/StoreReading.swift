@@ -1,6 +1,6 @@
 import LocalStack
 
-/// What Postgres has read and written until now, by its own counters. A session adds its own to them about once a second.
+/// Postgres's own counters of reads and writes until now. A session adds its counts to them about once a second.
 struct StoreReading: Sendable {
     /// Pages that were not in its buffers.
     var pagesRead: Double

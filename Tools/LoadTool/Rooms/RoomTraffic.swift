@@ -8,7 +8,7 @@ final class RoomTraffic: FrameListener {
         case guest(RoomPair)
     }
 
-    /// What is done at the steady rate now.
+    /// The work that is done at the steady rate now.
     private enum Work {
         case joins, signals
     }

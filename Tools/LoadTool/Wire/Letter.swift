@@ -1,13 +1,13 @@
 import Contract
 
-/// What is the same in all messages of one sender to one recipient, and how each of them is signed. Done before the
-/// measurement: a signature costs a client more than a message costs this tool.
+/// The common part of all messages of one sender to one recipient, and how each of them is signed. Signing is done
+/// before the measurement: a signature costs a client more than a message costs this tool.
 struct Letter: Sendable {
     var conversation: Int
     var seed: UInt64
     var from: String
     var to: String
-    /// Of group mail: the id of the group.
+    /// The group's id, for group mail.
     var group: String?
     /// Milliseconds; good for ten minutes on either side.
     var timestamp: Int64

@@ -1,7 +1,7 @@
 import LocalStack
 
-/// What a message costs with more masters of Redis. Every master comes with a replica, a gateway, a router, the same pairs of
-/// clients and the same rate. So no process has more to do at the last point than at the first.
+/// Measures the cost of a message with more masters of Redis. Every master comes with a replica, a gateway, a router,
+/// the same pairs of clients and the same rate. So no process has more to do at the last point than at the first.
 func measureMasters(_ options: LoadOptions) async throws -> Report {
     let single = try await costOfMessages(masters: 0, options)
     var points: [(size: Int, cost: TrafficCost)] = []

@@ -7,8 +7,9 @@ import NIOEmbedded
 import NIOWebSocket
 import TestKit
 
-/// What this project's JSON, WebSocket and HTTP/2 code costs beside Foundation's and NIO's. JSON and WebSocket have a `send_message` of
-/// 1 kB. In one process, in turn; the least of several rounds, because the machine may do other things.
+/// Measures the cost of this project's JSON, WebSocket and HTTP/2 code beside Foundation's and NIO's. JSON and
+/// WebSocket have a `send_message` of 1 kB. Both run in one process, in turn; the least of several rounds counts,
+/// because the machine may do other things.
 func measureCodecs(_ options: LoadOptions) async throws -> Report {
     let count = options.count ?? 20_000
     let message = Array(codecMessage.utf8)

@@ -6,7 +6,7 @@ final class Conversation {
     let recipient: Client
     /// Messages sent so far; the next one's sequence.
     private(set) var sent = 0
-    /// What the recipient should hear next.
+    /// The sequence that the recipient should receive next.
     private(set) var expected = 0
     /// Nanoseconds of `NIODeadline` at which each was sent, or should have been.
     private(set) var sentAt: [UInt64] = []

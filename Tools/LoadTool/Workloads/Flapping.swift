@@ -1,7 +1,7 @@
 import LocalStack
 
-/// W6: a thousand clients that come and go all the time, and as many that stay. First nobody knows anybody; then each has
-/// twenty peers, who are told. What the second costs more than the first is what presence costs.
+/// W6: a thousand clients that come and go all the time, and as many that stay. First no client has peers; then each
+/// has twenty, who are told. The difference in cost between the two is the cost of presence.
 func measureFlapping(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadOptions) async throws -> Report {
     let seconds = options.seconds ?? 75
     let updates = UpdateCount()

@@ -1,7 +1,7 @@
 import Foundation
 import LocalStack
 
-/// What a message costs beside messages that wait for people who are away.
+/// Measures the cost of a message beside messages that wait for absent recipients.
 func measurePending(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadOptions) async throws -> Report {
     let levels = options.levels.isEmpty ? [1_000, 10_000, 100_000, 1_000_000] : options.levels
     say("· registering \(2 * options.pairs + recipientsAway) clients")
@@ -39,7 +39,7 @@ func measurePending(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: Loa
         checks: [Check("waiting messages gone or doubled", (Int(left) ?? -1) - waiting)])
 }
 
-/// What a message costs beside other identities, all away.
+/// Measures the cost of a message beside other identities, all away.
 func measureIdentities(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadOptions) async throws -> Report {
     let levels = options.levels.isEmpty ? [100, 1_000, 10_000, 100_000] : options.levels
     let present = try await fleet.register(min(2 * options.pairs, levels[0]))
@@ -62,7 +62,7 @@ func measureIdentities(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: 
     return Report(growth: .identities, of: "identities", points, more: (["µs/register", "MiB PSS"], costs))
 }
 
-/// What a message costs with more processes, on the same machine.
+/// Measures the cost of a message with more processes, on the same machine.
 func measureInstances(_ options: LoadOptions) async throws -> Report {
     var points: [(size: Int, cost: TrafficCost)] = []
     for instances in [1, 2, 4] {

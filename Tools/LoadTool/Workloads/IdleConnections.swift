@@ -2,9 +2,9 @@ import LocalStack
 
 /// W4: clients that do nothing but answer pings.
 ///
-/// What an identity costs because it is registered (rows, and what handling them left in every process) is told apart from
-/// what its connection costs: everybody registers and goes; then all services and Redis start anew, a few clients come
-/// and go, and only then everybody comes back, with the session of before, and stays.
+/// The cost of a registered identity (rows, and what handling them left in every process) is told apart from the cost
+/// of its connection. First all clients register and go; then all services and Redis start anew. A few clients come and
+/// go, and only then all come back, with the session of before, and stay.
 func measureIdle(_ stack: LocalStack, _ options: LoadOptions) async throws -> Report {
     let seconds = options.seconds ?? 60
     let count = options.count ?? 10_000

@@ -45,7 +45,7 @@ private final class BothTraffics: FrameListener {
     private let mail: Traffic
     private let firstOfMail: Int
 
-    /// - Parameter firstOfMail: number of the first client that writes messages. Those before it are of `live`.
+    /// - Parameter firstOfMail: number of the first client that writes messages. Clients before it are of `live`.
     init(_ live: LiveTraffic, _ mail: Traffic, firstOfMail: Int) {
         self.live = live
         self.mail = mail
@@ -60,7 +60,7 @@ private final class BothTraffics: FrameListener {
         }
     }
 
-    /// Each has an alarm of its own. What is not due must not set another one.
+    /// Each traffic has an alarm of its own. A traffic that is not due must not set another one.
     func alarmRang(on fleet: isolated Fleet) {
         if self.live.isDue { self.live.alarmRang(on: fleet) }
         if self.mail.isDue { self.mail.alarmRang(on: fleet) }

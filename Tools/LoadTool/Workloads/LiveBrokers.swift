@@ -1,7 +1,7 @@
 import LocalStack
 
-/// L1's shape through message brokers, one after the other: the bare text, without the rest of a frame. What is not installed is
-/// left out.
+/// L1's shape through message brokers, one after the other: the bare text, without the rest of a frame. A broker that
+/// is not installed is left out.
 func measureLiveBrokers(_ options: LoadOptions) async throws -> Report {
     let seconds = options.seconds ?? 20
     let count = options.count ?? liveConversations

@@ -55,7 +55,7 @@ extension LiveTraffic {
         let spent = await CPUReading(stack).since(before)
         let delivered = max(1, self.tally.delivered - deliveredBefore)
         self.stop()
-        // What is missing shows in the checks.
+        // The checks show missing packets.
         try? await waitUntil("everything is heard", within: timeout) { self.outstanding == 0 }
         return (spent, delivered)
     }

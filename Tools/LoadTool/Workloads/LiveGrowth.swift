@@ -1,6 +1,6 @@
 import LocalStack
 
-/// What a packet that reaches a listener costs with more gateways, at half of L1's load.
+/// Measures the cost of a packet that reaches a listener with more gateways, at half of L1's load.
 func measureLiveInstances(_ options: LoadOptions) async throws -> Report {
     var points: [(size: Int, cost: TrafficCost)] = []
     for instances in [1, 2, 4] {
@@ -13,8 +13,8 @@ func measureLiveInstances(_ options: LoadOptions) async throws -> Report {
     return Report(growth: .liveInstances, of: "gateways", each: "delivered packet", points)
 }
 
-/// What a packet that reaches a listener costs by how many listen to each conversation. As many packets are delivered a
-/// second at each point.
+/// Measures the cost of a packet that reaches a listener by the number of listeners of each conversation. As many
+/// packets are delivered a second at each point.
 func measureLiveListeners(_ options: LoadOptions) async throws -> Report {
     let all = options.count ?? liveConversations
     var points: [(size: Int, cost: TrafficCost)] = []

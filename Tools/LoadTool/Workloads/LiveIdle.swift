@@ -18,7 +18,7 @@ func measureLiveIdle(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: Lo
     traffic.comingBack = comingBack
     try await comingBack.bring(traffic.conversations.map(\.whisperer.number), on: fleet)
     try await fleet.expect("all streams go on", within: timeout) { comingBack.resumed.count == conversations }
-    // What the first few leave behind in every process is not theirs alone.
+    // The memory that the first few leave in every process is not theirs alone.
     let joinedBefore = traffic.tally.joined
     try await comingBack.bring(Array(all.prefix(few)), on: fleet)
     try await fleet.expect("a few have joined", within: timeout) { traffic.tally.joined == joinedBefore + few }
@@ -69,7 +69,7 @@ func measureLiveIdle(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: Lo
 }
 
 private let listeners = 10_000
-/// Of one conversation (contract §14.7).
+/// The most listeners of one conversation (contract §14.7).
 private let listenersOfEach = 500
 private let few = 100
 private let settling = Duration.seconds(5)

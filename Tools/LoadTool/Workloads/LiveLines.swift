@@ -2,7 +2,8 @@ import Contract
 import LocalStack
 import NIOCore
 
-/// L8: whisperers whose lines are kept. What a stored line costs, how soon it is told, and how many commits there are.
+/// L8: whisperers whose lines are stored. Measures the cost of a stored line, how soon it is told, and the number of
+/// commits.
 func measureLiveLines(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadOptions) async throws -> Report {
     let seconds = options.seconds ?? 20
     let count = options.count ?? liveConversations
@@ -43,7 +44,8 @@ private let secondsOfALine = 5
 private let settling = 3
 private let timeout = Duration.seconds(60)
 
-/// What a stored line costs beside lines that are kept already. The latter are rows of the same size, put there by SQL.
+/// Measures the cost of a stored line beside lines that are kept already. The latter are rows of the same size,
+/// inserted by SQL.
 func measureLiveTranscripts(
     _ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadOptions
 ) async throws -> Report {
@@ -120,7 +122,7 @@ private final class LiveLineTally: FrameListener {
         let (spent, told) = (await CPUReading(stack).since(before), max(1, self.toldCount - toldBefore))
         let counted = try await counter() - countedBefore
         self.isStopped = true
-        // What is missing shows in the checks.
+        // The checks show missing lines.
         try? await fleet.expect("all lines are told", within: timeout) { self.toldCount == self.typed }
         return (spent, told, counted)
     }

@@ -1,8 +1,8 @@
 import LocalStack
 import NIOCore
 
-/// L5: one room of many ears, some of which read nothing for half a minute. What the others notice, what is kept for the slow
-/// ones, and how soon they are back.
+/// L5: one conversation with many listeners, some of which read nothing for half a minute. Measures the effect on the
+/// others, what is kept for the slow ones, and how soon they are back.
 func measureLiveSlow(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadOptions) async throws -> Report {
     let seconds = options.seconds ?? silence
     var options = options
@@ -66,8 +66,8 @@ private func named(_ latency: Latency, _ name: String) -> Latency {
     return latency
 }
 
-/// Listeners of one conversation who read nothing for a while. What they miss and hear late is counted here, apart from
-/// the others.
+/// Listeners of one conversation who read nothing for a while. Packets that they miss or receive late are counted here,
+/// apart from the others'.
 final class LiveSlowReaders {
     private let places: Set<Int>
     private var goal = Int.max

@@ -31,7 +31,7 @@ func measureOffline(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: Loa
     }
     let drained = await CPUReading(stack)
 
-    // Whoever asks once more finds nothing.
+    // One more fetch finds nothing.
     let receivedBefore = traffic.tally.received + traffic.tally.duplicates
     for conversation in traffic.conversations { drain.fetch(conversation.recipient, cursor: nil, on: fleet) }
     try? await waitUntil("the last pages have come", within: .seconds(20)) { drain.underWay == 0 }

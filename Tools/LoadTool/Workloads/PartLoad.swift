@@ -35,15 +35,16 @@ private struct PartLoad {
     var received: Latency?
     var accepted: Latency?
     var lateness: Latency?
-    /// What the routers say of their batches: see `RouterSteps.table`.
+    /// The routers' figures of their batches: see `RouterSteps.table`.
     var steps: [Double] = []
     var checks: [Check] = []
 
-    /// What a message costs of the bound that the project sets itself, in microseconds, and p50 and p99 of its way in milliseconds.
+    /// The project's own bounds by messages a second: the cost of a message in microseconds, p50 and p99 of its way in
+    /// milliseconds.
     private static let aims: [Int: (cost: Double?, p50: Double, p99: Double)] = [
         10: (nil, 2, 6), 100: (1_200, 2.5, 8), 1_000: (450, 4, 12), 3_000: (250, 6, 15),
     ]
-    /// Of the idle cluster, in percent of a core.
+    /// Bound of the idle cluster, in percent of a core.
     private static let idleAim = 2.0
 
     /// Microseconds for each message; of the idle cluster percent of a core, with the balancer.

@@ -1,8 +1,9 @@
 import LocalStack
 import NIOCore
 
-/// All gateways are killed while everybody is online, and started again. Whoever loses the connection comes back as clients do:
-/// after a moment, again and again; then fetches what waits. A twentieth of them have mail that they have not acknowledged.
+/// All gateways are killed while all clients are online, and started again. A client that loses the connection comes
+/// back as real ones do: after a moment, again and again; then it fetches what waits. A twentieth of the clients have
+/// mail that they have not acknowledged.
 func measureStorm(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadOptions) async throws -> Report {
     let count = options.count ?? 10_000
     say("· registering \(count) clients")
@@ -191,8 +192,8 @@ extension LocalStack {
         return Int(text) ?? 0
     }
 
-    /// What was asked about mailboxes and outcomes since the counters were set to 0.
-    /// Each mailbox that is asked for gives at least one row.
+    /// Statements about mailboxes and outcomes since the counters were set to 0. Each mailbox that is asked for gives
+    /// at least one row.
     fileprivate func mailboxStatements() async throws -> [Table.Row] {
         let text = try await self.postgres.run(
             """

@@ -8,8 +8,8 @@ import NIOSSL
 import PushCore
 import PushPeers
 
-/// What a request of the size of a push costs over one HTTP/2 connection with TLS: with this project's client over libnghttp2, and
-/// with swift-nio-http2. The peer of the push tests answers on a thread of its own, which is not counted.
+/// The cost of a push-sized request over one HTTP/2 connection with TLS: with this project's client over libnghttp2,
+/// and with swift-nio-http2. The peer of the push tests answers on a thread of its own, which is not counted.
 struct RequestCost {
     /// Microseconds of processor time on the thread of the client's event loop.
     var ours = Double.infinity

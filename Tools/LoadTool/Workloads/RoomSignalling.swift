@@ -40,7 +40,7 @@ func measureRooms(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadO
     say("· \(options.rate) signals a second")
     let beforeSignals = await CPUReading(stack)
     traffic.startSignals(rate: options.rate, on: fleet)
-    // What is lost shows in the report.
+    // The report shows lost signals.
     try? await waitUntil("all is heard", within: allowed(traffic.signalsInAll, rate: options.rate)) {
         traffic.heard == traffic.signalsInAll
     }
@@ -75,7 +75,7 @@ func measureRooms(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadO
         ] + fleet.troubles.sorted { $0.key < $1.key }.map { Check($0.key, $0.value) })
 }
 
-/// What a room costs while nobody signals, less what the quiet cluster costs.
+/// The cost of a room while no client signals, less the cost of the quiet cluster.
 private struct IdleRoom {
     let kibibytes: Double
     /// In a second.

@@ -42,7 +42,7 @@ func measureSoak(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadOp
         })
 }
 
-/// Who takes part.
+/// The clients that take part.
 private struct Cast {
     private let clients: [Client]
     private let pairs: Int
@@ -96,14 +96,14 @@ private struct Cast {
         }
         try await Task.sleep(for: .seconds(Self.roundSeconds / 3))
         traffic.stop()
-        // What is missing then, the checks will say.
+        // The checks show messages that are missing then.
         try? await waitUntil("everything has arrived", within: .seconds(20)) {
             traffic.tally.delivered >= traffic.tally.sent
         }
     }
 }
 
-/// What one round has shown.
+/// The result of one round.
 private struct SoakSample {
     let minutes: Double
     /// MiB (PSS), by kind of process.
@@ -225,7 +225,7 @@ private struct Trend {
 
 extension LocalStack {
     private static let applicationName = "forgotten"
-    /// More than the longest soak, in seconds. Whoever ends earlier takes it along.
+    /// More than the longest soak, in seconds. The end of a shorter soak ends the transaction too.
     private static let holdMax = 5 * 3_600
 
     /// Returns when it has been ended.

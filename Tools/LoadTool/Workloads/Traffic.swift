@@ -42,10 +42,10 @@ final class Traffic: FrameListener {
     var drain: Drain?
     /// Mail is neither read nor acknowledged, so that it goes on waiting.
     var isDeaf = false
-    /// The number of the first conversation. What is said about lower ones is about earlier traffic of the same clients.
+    /// The number of the first conversation. Frames about lower ones belong to earlier traffic of the same clients.
     private let firstNumber: Int
 
-    /// Of a steady pace, and whose turn it is.
+    /// With a steady pace: its schedule, and the conversation whose turn it is.
     private var schedule: SteadySchedule?
     private var turn = 0
     /// The conversations of each round.
@@ -202,7 +202,7 @@ final class Traffic: FrameListener {
         for latency in [\Traffic.received, \.accepted, \.delivered, \.lateness] { self[keyPath: latency].reset() }
     }
 
-    /// What must hold at the end of any run, when everything has had time to arrive.
+    /// Checks that must hold at the end of any run, when everything has had time to arrive.
     func checks(troubles: [String: Int]) -> [Check] {
         [
             Check("lost (accepted, never received)", self.conversations.reduce(0) { $0 + $1.lost }),

@@ -1,6 +1,6 @@
 import LocalStack
 
-/// What one of many costs at one moment of a cluster's life: a message, a delivered packet, a stored line.
+/// The cost of one message, delivered packet or stored line at one moment of a cluster's life.
 struct TrafficCost: Sendable {
     /// In microseconds, by kind of process.
     var byKind: [(name: String, microseconds: Double)]
@@ -12,7 +12,7 @@ struct TrafficCost: Sendable {
     var store: [Double] = []
     var checks: [Check]
 
-    /// Of one kind of process.
+    /// Cost in one kind of process.
     func microseconds(of kind: String) -> Double { self.byKind.first { $0.name == kind }?.microseconds ?? 0 }
 
     var total: Double { self.byKind.reduce(0) { $0 + $1.microseconds } }
@@ -80,7 +80,7 @@ struct TrafficCost: Sendable {
 }
 
 extension Report {
-    /// What one costs while something grows.
+    /// The cost of one `unit` while something grows.
     /// - Parameters:
     ///   - what: that which grows, in the plural.
     ///   - unit: that which is paid for, in the singular.

@@ -1,7 +1,7 @@
 import ArgumentParser
 import LocalStack
 
-/// What is measured.
+/// A measurement, by name.
 enum Workload: String, CaseIterable, ExpressibleByArgument, Sendable {
     case throughput = "W1"
     case latency = "W2"
@@ -33,7 +33,7 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Sendable {
     case rooms
     case core
 
-    /// Those that run when none is named.
+    /// Workloads that run when none is named.
     static let usual: [Workload] = [.throughput, .latency, .offline, .idle, .groups, .flapping]
 
     var title: String {
