@@ -1,4 +1,4 @@
-/// What a run has shown.
+/// The result of a run.
 package struct ChaosReport: Sendable, Codable {
     package var seed: UInt64
     package var clients: Int
@@ -9,15 +9,15 @@ package struct ChaosReport: Sendable, Codable {
     package var messages: Ledger.Count
     package var reconnects: Int
     package var attachments: Int
-    /// What strangers did meanwhile.
+    /// Acts of strangers meanwhile.
     package var strangeActs: Int
     package var seconds: Double
     /// From sending to a `message_received`, both being there.
     package var live: Spread
     package var slowestLive: String?
-    /// Of live conversations.
+    /// Counts of live conversations.
     package var lines: LineLedger.Count
-    /// Of rooms.
+    /// Counts of rooms.
     package var seats: SeatLedger.Count
     /// Empty if everything promised was kept.
     package var violations: [String]

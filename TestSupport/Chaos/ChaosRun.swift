@@ -12,7 +12,7 @@ package struct ChaosRun: Sendable {
         package var clients = 200
         package var gateways = 2
         package var routers = 2
-        /// Of auth, push, attachments and calls each.
+        /// Instances of auth, push, attachments and calls each.
         package var others = 2
         /// Live conversations, with five clients each beside `clients`.
         package var lessons = 4
@@ -25,7 +25,7 @@ package struct ChaosRun: Sendable {
         package var programs: String?
         /// Keeps the cluster's folder, with its logs.
         package var keepsFolder = false
-        /// Of all services: at `debug` a message can be followed by its id.
+        /// Level of all services: at `debug` a message can be followed by its id.
         package var logLevel: String?
 
         package enum Faults: Sendable {
@@ -71,9 +71,9 @@ package struct ChaosRun: Sendable {
     private static let healingMax = Duration.seconds(90)
     /// One stranger for so many clients, and one more.
     private static let clientsPerStranger = 10
-    /// Of a Redis Cluster. Each has a replica.
+    /// Masters of a Redis Cluster. Each has a replica.
     private static let masters = 3
-    /// What a frozen process or a held link had in its hands comes when it thaws.
+    /// A frozen process or a held link delivers what it holds when it thaws.
     private static let onTheWay = Duration.seconds(20)
 
     package init(_ options: Options, say: @escaping @Sendable (String) -> Void = { _ in }) {
@@ -120,7 +120,7 @@ package struct ChaosRun: Sendable {
         configuration.environment[.push] = pushes.environment
         // Mail that is not acknowledged comes again after 3 s instead of 15.
         configuration.environment[.router] = ["RESEND_AFTER_SECONDS": "3"]
-        // Whoever removes files looks once while a clock is off, at least.
+        // The collector runs at least once while a clock is off.
         configuration.environment[.attachments] = ["GC_EVERY_SECONDS": "1"]
         if let level = self.options.logLevel { configuration.logLevel = level }
         if self.options.keepsFolder { configuration.folder = try TemporaryFolder(named: "chaos").path }
@@ -262,7 +262,7 @@ package struct ChaosRun: Sendable {
         }
     }
 
-    /// What stands in the streams, and who owns what, for whoever has to find out why something is stuck.
+    /// Lengths of the streams and owners of the locks, to find out why something is stuck.
     private func whereabouts(on stack: LocalStack) async -> String {
         let lengths = await stack.redis.answer(
             to: Partition.all.map { "XLEN \(Keyspace.mailbox($0).name)\r\n" }.joined() + "PUBSUB CHANNELS\r\n",

@@ -153,12 +153,12 @@ package struct FailoverRun: Sendable {
             let lost = ContinuousClock.now
             try await Task.sleep(for: Self.withoutMajority)
             start = .now
-            // Whoever cannot reach the majority does not know whether it has chosen another primary.
+            // A primary that cannot reach the majority does not know whether it has chosen another.
             let late = ledger.acceptances(after: lost + Self.steppedDownAfter).count
             if late > 0 { ledger.remark("unguarded: \(late) messages were accepted while etcd had no majority") }
             for node in Self.others(than: primary) { try await cluster.startEtcd(node) }
         }
-        // What is sent from here on cannot have been accepted by whoever is gone.
+        // A message that is sent from here on cannot have been accepted by a node that is gone.
         let happened = ContinuousClock.now
         try await waitUntil(
             "messages are accepted after \(fault.rawValue)", within: Self.resumedMax, every: .milliseconds(100)
@@ -197,7 +197,7 @@ extension Ledger {
     }
 }
 
-/// What a run of fail-overs has shown.
+/// The result of a run of fail-overs.
 package struct FailoverReport: Sendable, Codable {
     package struct Pause: Sendable, Codable {
         package var fault: FailoverRun.Fault

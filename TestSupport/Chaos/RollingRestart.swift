@@ -1,8 +1,8 @@
 import LocalStack
 import TestKit
 
-/// Every process of every service is asked to end, started anew and waited for, one after the other, while a crowd writes
-/// steadily. What do its members notice?
+/// Every process of every service is asked to end, started anew and waited for, one after the other, while a crowd
+/// writes steadily. The report shows what the crowd's members notice.
 package struct RollingRestart: Sendable {
     private let options: ChaosRun.Options
     private let say: @Sendable (String) -> Void
@@ -81,7 +81,7 @@ package struct RollingRestart: Sendable {
     }
 }
 
-/// What a rolling restart has shown.
+/// The result of a rolling restart.
 package struct RollingReport: Sendable, Codable {
     package struct Restart: Sendable, Codable {
         var process: String
@@ -99,7 +99,7 @@ package struct RollingReport: Sendable, Codable {
     package var restarts: [Restart]
     /// From sending to receiving.
     package var travel: Spread
-    /// Of those, what came in a `message_received`.
+    /// The same, for messages that came in a `message_received`.
     package var live: Spread
     /// Without a connection, each time.
     package var gaps: Spread

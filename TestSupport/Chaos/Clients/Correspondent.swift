@@ -13,7 +13,7 @@ package actor Correspondent {
     private let origin: String
     var random: SeededGenerator
 
-    /// What it writes to: one person, or all others of a group.
+    /// Recipients of its messages: one person, or all others of a group.
     enum Addressee: Sendable {
         case person(String)
         case group(id: String, others: [String])
@@ -93,7 +93,8 @@ package actor Correspondent {
         if case .commuting = self.habits.presence { self.wakeUp() }
     }
 
-    /// Whether all it sent is accepted and its recipients' receipts are here. Of somebody who is away nothing is expected.
+    /// Whether all it sent is accepted and its recipients' receipts are here. A correspondent that is away counts as
+    /// settled.
     package var isSettled: Bool { self.isSettled(whileAway: []) }
 
     /// - Parameter absent: recipients of whom no receipt is expected.
@@ -369,7 +370,7 @@ package actor Correspondent {
             self.token = frame.payload["sessionToken"]?.string ?? self.token
             self.refreshAt = .now + self.about(.milliseconds(CorrespondentLimits.refreshEvery))
         case "error": self.wasRefused(frame, phone)
-        // Who is online, and who is in which group, is other suites' business.
+        // Presence and group membership are other suites' business.
         case "presence_update", "group_event", "pong": break
         default: self.ledger.remark("\(self.id) got \(frame)")
         }

@@ -123,10 +123,10 @@ package struct Crowd: Sendable {
     /// Nobody writes anything new or goes away any more.
     func stopWriting() async { for person in self.people { await person.stopWriting() } }
 
-    /// Whoever still sleeps comes without having been woken.
+    /// People who still sleep come back without a push.
     func fetchSleepers() async { for person in self.people where !person.habits.isAbsent { await person.fetched() } }
 
-    /// Whoever was to be away until everything is over comes.
+    /// People who were to be away until everything is over come back.
     func fetchAbsent() async { for person in self.people where person.habits.isAbsent { await person.fetched() } }
 
     /// Returns when all that was sent is accepted, delivered and told.

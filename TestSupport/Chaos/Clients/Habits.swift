@@ -1,4 +1,4 @@
-/// What a correspondent does all day.
+/// A correspondent's behaviour.
 package struct Habits: Sendable {
     /// When it is there.
     package enum Presence: Sendable, Equatable {

@@ -1,9 +1,9 @@
 import LocalStack
 import TestKit
 
-/// What is laid down before anything happens, and has days to live: a message, a receipt and news of a group for
-/// somebody who is away, a file that belongs to the message and one that no message points to yet, a backup, a ban,
-/// and the sessions of all. No run is long enough for one of them to end.
+/// Things that are stored before anything happens, and have days to live. For an absent client: a message, a receipt
+/// and a group event. A file that belongs to the message, and one that no message points to yet. A backup, a ban, and
+/// the sessions of all. No run is long enough for one of them to expire.
 struct Keepsakes: Sendable {
     /// Away until the end.
     private let alice: Phone

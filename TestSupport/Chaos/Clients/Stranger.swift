@@ -18,7 +18,7 @@ actor Stranger {
     private var open: [OpenConnection] = []
     private(set) var acts = 0
 
-    /// What waits for its answer no longer than this: much fails around it.
+    /// Longest wait for an answer: much fails around it.
     private static let timeout = Duration.seconds(3)
     /// Between two acts, in milliseconds.
     private static let pauses = 100...600
@@ -51,7 +51,7 @@ actor Stranger {
     /// Until it is cancelled.
     func run() async {
         while !Task.isCancelled {
-            // What is refused or does not come through is given up.
+            // A request that is refused or does not come through is given up.
             try? await self.act(Tool.allCases.randomElement(using: &self.random)!)
             try? await Task.sleep(for: .milliseconds(Int.random(in: Self.pauses, using: &self.random)))
         }

@@ -70,7 +70,7 @@ package enum Fault: Hashable, Sendable {
         }
     }
 
-    /// What it is done to. Two faults to the same thing do not happen at the same time.
+    /// Targets of the fault. Two faults to the same target do not happen at the same time.
     var victims: Set<String> {
         switch self {
         case .kill(let process, _), .stop(let process), .freeze(let process, _), .moveClock(let process, _, _),

@@ -26,7 +26,7 @@ package struct FaultPlan: Sendable {
     private static let clockOffsets = [-7_200, -700, -30, 30, 700, 3_600, 21_600]
     /// Longer than anything is kept.
     private static let yearsOff = 10
-    /// What is kept for long is swept every 30 s at the latest (`RouterLimits.sweepInterval`).
+    /// Long-lived data is swept every 30 s at the latest (`RouterLimits.sweepInterval`).
     private static let sweep = Duration.seconds(36)
     /// Some things happen in years long past, and are found by a sweep when the clock is right again.
     private static let past = Duration.seconds(8)

@@ -53,7 +53,7 @@ struct Injector: Sendable {
                 guard await self.stack.pid(of: process) == nil, !self.busy.contains(process.description) else {
                     continue
                 }
-                // What a fault has ended in this moment is its own to start.
+                // A process that a fault has ended in this moment is started again by that fault.
                 guard self.busy.take([process.description], atMost: .max) else { continue }
                 self.ledger.remark("\(process) ended by itself")
                 try? await self.start(process)
@@ -144,7 +144,7 @@ struct Injector: Sendable {
                     : FaultyProxy.Conditions(isClosedTo: [RedisClusterServers.source(of: number)]))
             await link.cutUnwanted()
         }
-        // What it writes from here on is lost.
+        // Everything that the master writes from here on is lost.
         try await cluster.setReplication(of: master, isOn: false)
         let kept = await cluster.bytesWritten(at: master) ?? 0
         try await waitUntil("a replica has taken over", within: Self.takeoverMax) {
@@ -234,7 +234,7 @@ struct Injector: Sendable {
     private static let depth = 21_000
 }
 
-/// What faults are happening to.
+/// The victims of the faults that are happening.
 private final class BusyVictims: Sendable {
     private let taken = Mutex<(victims: Set<String>, faults: Int)>(([], 0))
 

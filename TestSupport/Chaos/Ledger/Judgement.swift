@@ -1,9 +1,9 @@
 extension Ledger {
-    /// What was promised and not kept (contract §5). Empty if all is well.
+    /// Promises that were not kept (contract §5). Empty if all is well.
     ///
     /// - **Lost:** accepted, and neither seen by its recipient, who has read its mailbox to the end, nor told as expired.
-    /// - **Untold:** arrived and acknowledged, and its sender has not heard so, or of less than was said.
-    /// - **Made up:** its sender heard of a delivery that was none.
+    /// - **Untold:** arrived and acknowledged, and its sender was not told, or was told a lower mark.
+    /// - **Made up:** its sender was told of a delivery that never happened.
     /// - **Twice:** mail is delivered at least once until its receipt is honoured; clients drop what they know. A repetition
     ///   is wrong only when the receipt had been honoured before, which is certain once the sender has been told. A page
     ///   asked for after that must not show the message, nor must a connection opened after that. On an older connection,
@@ -13,7 +13,7 @@ extension Ledger {
     ///   sent once, in this order, on the same connection, and accepted in this order; yet the second arrived first.
     ///   Messages whose attempts overlap otherwise were accepted in an order that no client can know.
     ///
-    /// And whatever was remarked: sessions lost, wake-ups missing, mail for somebody else.
+    /// Remarks are added: sessions lost, wake-ups missing, mail for another recipient.
     package func faults(onTheWay: Duration) -> [String] {
         self.state.withLock { state in
             var faults = state.remarks

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// What clients saw of every message, from all of them, in one order. In the end it says what the cluster did wrong
-/// (`faults`, in Judgement.swift).
+/// Every message as clients saw it, from all of them, in one order. In the end the ledger lists what the cluster did
+/// wrong (`faults`, in Judgement.swift).
 ///
 /// One moment is a number: events of different clients have an order, because they are all in this process.
 package final class Ledger: Sendable {
@@ -48,7 +48,7 @@ package final class Ledger: Sendable {
         /// In the order of their first attempts.
         var order: [Letter] = []
         var remarks: [String] = []
-        /// Whose mail is in no record: nothing is promised to them. What they forged must reach nobody.
+        /// Clients whose mail is in no record: nothing is promised to them. Their forgeries must reach nobody.
         var strangers: Set<String> = []
         var forgeries: Set<Letter> = []
         var mailOfStrangers = 0

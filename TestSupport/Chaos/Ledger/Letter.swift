@@ -11,7 +11,7 @@ package struct Letter: Hashable, Sendable, CustomStringConvertible {
     package var description: String { "\(self.id) to \(self.to)" }
 }
 
-/// What a recipient says of a letter, and its sender is told.
+/// A recipient's mark of a letter, which its sender is told.
 package enum Mark: Int, Comparable, Sendable {
     case delivered = 1
     /// Implies `delivered` (contract §5).

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// What whisperers typed and listeners were shown, line by line, in one order of moments. In the end it says what was wrong
-/// (contract §14.7, §14.10, §14.12). Every line that is typed is unlike all others.
+/// Lines that whisperers typed and listeners were shown, in one order of moments. In the end the ledger lists what was
+/// wrong (contract §14.7, §14.10, §14.12). Every line that is typed is unlike all others.
 package final class LineLedger: Sendable {
     /// One time of listening: from a `listen` until its listener leaves or is sent away.
     package struct Visit: Hashable, Sendable, CustomStringConvertible {
@@ -129,7 +129,7 @@ package final class LineLedger: Sendable {
     package func lost(_ visit: Visit) -> [String] { self.state.withLock { Self.lost(visit, $0) } }
 
     private static func lost(_ visit: Visit, _ state: State) -> [String] {
-        // Of a visit that has ended, some may have been on their way, or asked for.
+        // Some lines of a visit that has ended may have been on their way, or asked for.
         guard let record = state.visits[visit], let joinedAt = record.joinedAt, record.endedAt == nil else { return [] }
         let shown = Set(record.shown)
         let lost = state.order.filter { text in
@@ -139,11 +139,11 @@ package final class LineLedger: Sendable {
         return Array(lost.dropFirst(record.missing))
     }
 
-    /// What was promised and not kept. Empty if all is well.
+    /// Promises that were not kept. Empty if all is well.
     ///
     /// - **Lost:** typed while a listener had joined who stayed, and neither shown to it nor told as missing.
     /// - **Twice:** shown twice in one visit.
-    /// - **From before:** shown to somebody else already when this listener first asked to listen. On a later visit it may get
+    /// - **From before:** shown to another listener already when this one first asked to listen. On a later visit it may get
     ///   lines of the time between, if the server has just forgotten how many were completed.
     /// - **Read after removal:** typed when keys were in use that this visitor must not have.
     /// - **Foreign:** typed in another conversation, or by nobody.

@@ -1,8 +1,8 @@
 import Contract
 import Synchronization
 
-/// What participants were shown of their rooms, and what their WebRTC stacks were told. In the end it says what was wrong
-/// (contract §15.1, §15.2).
+/// Rooms as participants were shown them, and what their WebRTC stacks were told. In the end the ledger lists what was
+/// wrong (contract §15.1, §15.2).
 package final class SeatLedger: Sendable {
     /// A seat as somebody was shown it.
     package struct Seat: Hashable, Sendable {
@@ -16,7 +16,7 @@ package final class SeatLedger: Sendable {
     }
 
     private struct Record {
-        /// Who sits there, and since when.
+        /// The participant in the seat, and since when.
         var holder: String
         var firstSeen: Int64
         var lastSeen: Int64
@@ -98,13 +98,14 @@ package final class SeatLedger: Sendable {
         }
     }
 
-    /// What was promised and not kept. Empty if all is well.
+    /// Promises that were not kept. Empty if all is well.
     ///
     /// - **Seat given twice:** to two participants, or to one that has left meanwhile.
     /// - **Seat comes back:** in a later revision than one without it.
     /// - **Too many:** more than the room takes.
     /// - **Signal twice:** a description that the same stack has taken already.
     ///
-    /// And whatever was remarked: news of a room for somebody who is not in it, and pairs that were not connected in the end.
+    /// Remarks are added: events of a room for a client that is not in it, and pairs that were not connected in the
+    /// end.
     package func faults() -> [String] { self.state.withLock { $0.remarks } }
 }

@@ -34,7 +34,7 @@ package actor FaultyProxy {
         case there, back
     }
 
-    /// The pieces that wait on one way of one connection. Whoever comes later leaves later.
+    /// The pieces that wait on one way of one connection. They leave in the order in which they came.
     package struct Lane: Sendable {
         private(set) var lastDue: NIODeadline?
         private var waiting = 0
@@ -55,7 +55,7 @@ package actor FaultyProxy {
     }
 
     package struct Conditions: Sendable, Equatable {
-        /// What each piece waits.
+        /// Delay of each piece.
         package var delay = Duration.zero
         /// Nothing moves these ways.
         package var held: Set<Way> = []
