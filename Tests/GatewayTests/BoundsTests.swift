@@ -4,7 +4,7 @@ import TestKit
 
 @testable import GatewayCore
 
-/// What clients can have a gateway keep for them, each and all together. Through a real socket.
+/// Memory that a gateway holds for clients, for each and for all together. Through a real socket.
 @Suite(.timeLimit(.minutes(1))) struct BoundsTests {
     private static let ping = #"{"type":"ping","payload":{}}"#
 
@@ -32,7 +32,7 @@ import TestKit
         try await GatewayBench.run(heldBytesMax: 400_000) { bench in
             let (client, connection) = try await bench.boundClient()
             let stranger = try await bench.client()
-            // Of messages that are not complete: one of a fragment, one of half a frame.
+            // Incomplete messages: one of a fragment, one of half a frame.
             try await client.send(
                 ClientFrame(opcode: 1, payload: [UInt8](repeating: 0x20, count: 150_000), isFinal: false))
             try await bench.looks(2)

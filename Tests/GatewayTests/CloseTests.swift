@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    /// What it had begun to send is given up, and does not count when memory is short.
+    /// An incomplete message of a closed connection is dropped, and does not count when memory is short.
     @Test func aClosedConnectionKeepsNothing() async throws {
         try await GatewayBench.run(heldBytesMax: 400_000) { bench in
             let client = try await bench.client()

@@ -20,7 +20,7 @@ import Testing
         return nil
     }
 
-    /// Whatever a client may still send, right or wrong.
+    /// Random frames that a client may still send, valid or not.
     private func frames(_ random: inout SeededGenerator) -> [UInt8] {
         var bytes: [UInt8] = []
         for _ in 0..<random.upTo(5) {

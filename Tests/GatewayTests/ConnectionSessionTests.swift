@@ -5,8 +5,8 @@ import Testing
 
 @testable import GatewayCore
 
-/// Whose a connection is, and which of its frames wait. Tokens have one letter or digit; where a login gives one, the
-/// digit is its epoch.
+/// The session of a connection, and which of its frames wait. Tokens have one letter or digit; where a login gives one,
+/// the digit is its epoch.
 @Suite struct ConnectionSessionTests {
     // MARK: Unknown
 
@@ -57,7 +57,7 @@ import Testing
             script.lookedUp(session("1", isBanned: true)) == [.refused("f1", .userBanned), .closed(.banned)])
     }
 
-    /// Whoever mixed answers up: nobody becomes somebody else.
+    /// Even if answers are mixed up, no client becomes another identity.
     @Test func theSessionOfAnotherTokenBindsNobody() {
         let script = SessionScript()
         script.says("f1", "1")
@@ -75,7 +75,7 @@ import Testing
 
     // MARK: Frames that wait
 
-    /// What becomes of a token that is looked up is said of its own frames alone, and each in its turn.
+    /// The result of a look-up concerns only the frames with that token, each in its turn.
     @Test(arguments: [true, false]) func aTokenThatIsNobodysLeavesTheOthersAlone(isKnown: Bool) {
         let script = SessionScript(session("1"))
         #expect(script.says("dead", "d") == [.lookUp("d")])
@@ -250,7 +250,7 @@ import Testing
         #expect(first.isClosed && !last.isClosed)
     }
 
-    /// Whoever comes back within a millisecond must not be sent away.
+    /// A client that comes back within a millisecond must not be closed.
     @Test func ofTwoInOneMillisecondTheOneStaysThatIsBoundLast() {
         let (first, last) = (SessionScript(), SessionScript())
         last.rival = first
@@ -379,7 +379,7 @@ import Testing
         #expect(script.sessionsEnded(before: 3, .banned) == [.closed(.banned)])
     }
 
-    /// What a client has said before it left is handled, but only as the session that it had.
+    /// Frames that a client sent before it left are handled, but only as the session that it had.
     @Test func framesThatWaitForUsesAreHandledAfterTheEnd() {
         let script = SessionScript(session("1"))
         script.hasUses = false
@@ -414,8 +414,8 @@ import Testing
 
     // MARK: Seeds
 
-    /// Whatever the order of events: no frame is lost or answered twice, frames keep their order, nothing goes back to
-    /// an older session or to another identity, and what waits is bounded.
+    /// In any order of events: no frame is lost or answered twice, and frames keep their order. No connection goes back
+    /// to an older session or to another identity, and waiting frames are bounded.
     @Test(arguments: UInt64(0)..<300) func promisesHoldWhateverTheOrder(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let script = SessionScript()
@@ -482,7 +482,7 @@ import Testing
                 guard let token = lookUp else { continue }
                 lookUp = nil
                 let found = sessions.first { $0.token == token }
-                // Whoever shows the token of a stranger is closed; seldom, so that scripts are long.
+                // A client that shows another identity's token is closed; seldom, so that scripts are long.
                 let isStrangers = found?.caller.identity == other && random.upTo(4) > 0
                 let fails = random.upTo(4) == 0 || isStrangers
                 check(fails ? script.lookUpFails(.overUnknownTokens(1)) : script.lookedUp(found))
@@ -536,7 +536,7 @@ private func hash(_ token: String) -> Bytes32 { SHA256.hash(Array(token.utf8)) }
 private let nameOfToken = Dictionary(
     uniqueKeysWithValues: "0123456789abcdefghijklmnopqrstuvwxyz".map { (hash("\($0)"), "\($0)") })
 
-/// What a gateway does.
+/// An action of a gateway.
 private enum Act: Equatable {
     /// - as: the token of the session; `nil` if the frame needs none.
     case handled(String, as: String?)

@@ -48,7 +48,7 @@ import Testing
 /// The other end of a connection, read when the test says so.
 private struct Peer: Sendable {
     private let descriptor: CInt
-    /// Of nothing more to read, in milliseconds.
+    /// Wait until nothing more is expected, in milliseconds.
     private static let silence: CInt = 500
 
     init(port: Int) throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import GatewayCore
 
-/// What a client without a session, or with a wrong one, is told. Through a real socket.
+/// Answers to a client without a session, or with a wrong one. Through a real socket.
 @Suite(.timeLimit(.minutes(1))) struct GatewayFrameTests {
     @Test func theUpgradeIsAnsweredAsRFC6455Shows() async throws {
         try await GatewayBench.run { bench in
@@ -190,7 +190,7 @@ import Testing
         }
     }
 
-    /// Whoever mixed answers up: nobody becomes somebody else.
+    /// Even if answers are mixed up, no client becomes another identity.
     @Test func aSessionOfAnotherTokenBindsNobody() async throws {
         try await GatewayBench.run { bench in
             let client = try await bench.client()

@@ -37,7 +37,7 @@ import Testing
         try await GatewayBench.run { bench in
             let guest = Guest.test(epoch: 2)
             let client = try await bench.guest(guest)
-            // Of this very proof, of an older one, and of somebody else.
+            // A notice of this very proof, and one about another guest.
             try await bench.tellAll(.guestEnded(guest.id, before: Epoch(value: 2), why: why))
             try await bench.tellAll(.guestEnded(GuestID(high: 7, low: 7), before: Epoch(value: 9), why: why))
             try await client.send(#"{"type":"ping","payload":{}}"#)
@@ -276,7 +276,7 @@ extension Guest {
             expiresAt: expiresAt, signPublicKey: Bytes32(), isBanned: isBanned)
     }
 
-    /// Whoever has the keys of the sample of `guest_begin`.
+    /// The guest with the keys of the sample of `guest_begin`.
     fileprivate static let ofSample: Guest = {
         var guest = Guest.test(token: "sample")
         let sample = GuestBegin.definition.samples[0]

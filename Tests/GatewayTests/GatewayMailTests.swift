@@ -241,7 +241,7 @@ import Testing
             #expect(second.limit == 1)
             try await bench.tell(.answer(question: second.answer.question, .page([], next: nil)))
             #expect(try await client.json().payload == ["messages": [NSDictionary]()])
-            // What was paged is not live mail any more.
+            // A message that was in a page is not sent live any more.
             try await bench.tell(
                 .bound(connection, isCaughtUp: true), .mail(connection, [self.mail(2), self.mail(3)], again: false))
             #expect(try await client.json().payload["messageId"] as? String == "3")
@@ -276,7 +276,7 @@ import Testing
         }
     }
 
-    /// What a router says of an older session of this very connection comes late.
+    /// A router's notice about an older session of this very connection comes late.
     @Test func aConnectionThatHasLoggedInAgainIsNotReplacedByItself() async throws {
         try await GatewayBench.run { bench in
             let (client, connection) = try await bench.boundClient()
@@ -520,7 +520,7 @@ import Testing
         }
     }
 
-    /// Whose stack never answers pings is told no more than a page, and the store keeps the rest.
+    /// A client whose stack never answers pings receives no more than a page, and the store keeps the rest.
     @Test func aClientThatConfirmsNothingIsToldAPage() async throws {
         try await GatewayBench.run { bench in
             let (client, connection) = try await bench.boundClient()
@@ -547,7 +547,7 @@ import Testing
         }
     }
 
-    /// Whoever tells them, and however many: the store keeps those beyond until some are confirmed.
+    /// Whichever router sends them, and however many: the store keeps events beyond the bound until some are confirmed.
     @Test func groupEventsBeyond64kBWaitUntilSomeAreConfirmed() async throws {
         try await GatewayBench.run { bench in
             let (client, connection) = try await bench.boundClient()
@@ -593,7 +593,7 @@ import Testing
         return ping.payload
     }
 
-    /// What routers hear next of confirmed numbers.
+    /// Numbers of the next confirmation to routers.
     private func confirmed(_ bench: GatewayBench) async throws -> [Int64] {
         let stream = Partition.all[Int(bench.gateway.node.value % UInt64(Partition.count))]
         while true {

@@ -140,7 +140,7 @@ import Testing
         machine.bind(to: guest("b", epoch: 2), shownAt: 10)
         #expect(machine.staysLive(against: guest("a", epoch: 1), shownAt: 99) == true)
         #expect(machine.staysLive(against: guest("c", epoch: 3), shownAt: 1) == false)
-        // Of one token whoever showed it last; of two at once whoever is bound last.
+        // With one token, the connection that showed it last stays; with equal times, the one that is bound last.
         #expect(machine.staysLive(against: guest("b", epoch: 2), shownAt: 9) == true)
         #expect(machine.staysLive(against: guest("b", epoch: 2), shownAt: 10) == false)
         #expect(ConnectionSession().staysLive(against: guest("b", epoch: 2), shownAt: 0) == false)
@@ -166,7 +166,7 @@ import Testing
         #expect(machine.guestEnded(before: Epoch(value: 3)) == true)
     }
 
-    /// What a look at the cache or at auth says about the token that the connection was bound by.
+    /// Result of looking up the token that the connection was bound by, in the cache or at auth.
     @Test func aTokenThatHasEndedEndsTheConnection() {
         var machine = ConnectionSession()
         #expect(machine.guestFound(nil, of: hash("b")) == nil)

@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    /// Whose mail is acknowledged need not be woken for it.
+    /// A recipient that has acknowledged its mail need not be woken for it.
     @Test func aDepartureComesBehindTheReceiptsBeforeIt() async throws {
         try await GatewayBench.run(scale: 1_000) { bench in
             let (client, _) = try await bench.boundClient()

@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    /// Of many lines some are held. An end that overtook them would leave them out of the transcript.
+    /// Some of many lines are held. An end that overtook them would leave them out of the transcript.
     @Test func anEndComesBehindTheLinesBeforeIt() async throws {
         try await LiveBench.run(gateways: 1) { bench in
             let whisperer = try await bench.whisperer("W", at: 0, bench.stream(isTranscribed: true))

@@ -54,7 +54,7 @@ import Testing
             try await whisperer.whisper(.diff, 6, epoch: 3, generation: 2)
             #expect(try await whisperer.expectSilence())
             #expect(try await listener.next(2) == ["snapshot 5", "diff 6"])
-            // Who has not joined hears so, whatever exists.
+            // A client that has not joined is refused, whatever exists.
             try await whisperer.resync(0)
             #expect(try await code() == "FORBIDDEN")
             try await whisperer.wants("hand")
@@ -99,7 +99,7 @@ import Testing
                 content: UUIDText(high: 0, low: 1), position: LivePosition(epoch: 1, seq: 3), line: 1)
             let (listener, _) = try await bench.listener("L", at: gateway, since: since, after: after)
             #expect(try await listener.next(4) == ["line 4", "line 6", "snapshot 7", "diff 8"])
-            // Of another content it has nothing.
+            // The listener has nothing of another content.
             let other = LivePoint(
                 content: UUIDText(high: 0, low: 9), position: LivePosition(epoch: 1, seq: 3), line: 1)
             _ = try await bench.join(listener, since: since, after: other)
@@ -219,7 +219,7 @@ import Testing
         }
     }
 
-    /// What is lost last shows with the next word that the gateway attends.
+    /// A loss at the end is noticed with the gateway's next attendance.
     @Test func aLossAtTheEndIsNoticed() async throws {
         try await LiveBench.run { bench in
             let whisperer = try await bench.whisperer()
@@ -309,7 +309,7 @@ import Testing
             #expect(try await listener.next().short == "diff 2")
             #expect(try await listener.expectSilence())
             #expect(try await whisperer.expectSilence())
-            // What did not help is not said once more without a snapshot.
+            // The second answer from memory comes with a question for a snapshot: the first did not help.
             try await Task.sleep(for: .milliseconds(1_000))
             try await listener.resync(1)
             #expect(try await listener.next().short == "diff 2")
@@ -317,7 +317,8 @@ import Testing
         }
     }
 
-    /// What is here fills what a listener may have unread. The lines before it are asked for all the same.
+    /// The lines in memory fill the bound of a listener's unread packets. The lines before them are asked for all the
+    /// same.
     @Test(arguments: [0, 1]) func linesMissingBeforeManyAreAskedFor(gateway: Int) async throws {
         try await LiveBench.run { bench in
             let whisperer = try await bench.whisperer("W", at: 0, bench.stream(epoch: 2))
@@ -384,7 +385,7 @@ import Testing
         }
     }
 
-    /// Whoever joins later has no older key, and whoever was removed has.
+    /// A listener that joins later has no older key; a removed one has.
     @Test func nothingOfAnOlderGenerationIsGiven() async throws {
         try await LiveBench.run { bench in
             let whisperer = try await bench.whisperer()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import GatewayCore
 
-/// What a gateway remembers of a stream, and what listeners get of it (contract §14.10).
+/// A gateway's memory of a stream, and what listeners get of it (contract §14.10).
 @Suite struct LiveMemoryTests {
     /// A whisperer as contract §14.9 describes it, and everything it has said.
     private struct Whisperer {
@@ -63,8 +63,8 @@ import Testing
         }
     }
 
-    /// Whoever is somewhere in the stream gets what brings it to the text of now, or the word that a snapshot has to come. Each line
-    /// comes once, none from before it joined, and what is not here is known to be missing.
+    /// A listener at any position gets packets up to the current text, or a snapshot is asked for. Each line comes
+    /// once, none from before it joined, and lines that are not in memory are known to be missing.
     @Test(arguments: UInt64(0)..<300) func aListenerAnywhereIsBroughtUpToDate(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var whisperer = Whisperer(random)
@@ -132,7 +132,7 @@ import Testing
             }
             if asksBehind == nil, node.position == home.position { expectSame(home, node) }
         }
-        // What attends every few seconds tells its position, and so hears of a loss at the end.
+        // An attending gateway sends its position every few seconds, and so learns of a loss at the end.
         node.take(home.copy(of: .test(), for: asksBehind ?? node.position))
         expectSame(home, node)
     }

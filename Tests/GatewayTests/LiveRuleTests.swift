@@ -4,7 +4,7 @@ import Testing
 
 @testable import GatewayCore
 
-/// Who may send, who is slow, and how often a whisperer is asked (contract §14.9, §14.10).
+/// Rules of senders, slow listeners, and the pace of questions to a whisperer (contract §14.9, §14.10).
 @Suite struct LiveRuleTests {
     private func header(
         _ seq: Int64, epoch: Int64 = 3, generation: Int = 2, to: PrincipalID? = nil

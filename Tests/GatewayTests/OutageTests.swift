@@ -4,7 +4,7 @@ import Testing
 
 @testable import GatewayCore
 
-/// What a gateway limits while Redis is away (contract §11).
+/// A gateway's limits while Redis is away (contract §11).
 @Suite(.timeLimit(.minutes(1))) struct OutageTests {
     @Test func nobodyLogsIn() async throws {
         try await GatewayBench.run { bench in
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    /// An identity's rates are its gateway's anyway. What is within them fails for another reason.
+    /// A gateway counts its identities' rates anyway. A use within them fails for another reason.
     @Test func identitiesAreCountedHere() async throws {
         // Half an exchange of push tokens in a minute.
         try await GatewayBench.run(scale: 0.05) { bench in

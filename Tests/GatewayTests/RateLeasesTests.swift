@@ -81,7 +81,7 @@ extension RateLeases<Int> {
         #expect(requests <= 65)
     }
 
-    /// What is left behind in one gateway is not there for ever.
+    /// Uses that are left in one gateway do not stay there for ever.
     @Test func aLeaseEnds() {
         var (server, gateway) = (Server(), leases())
         #expect(gateway.take(&server, at: self.now) == .admitted)
@@ -304,7 +304,7 @@ private struct RateWorld {
         self.expectBound(world.admitted.flatMap { $0 }, beyond: slack, seed: seed)
     }
 
-    /// Whatever Redis says, or does not say, one gateway keeps to the rate in every span of time.
+    /// Whether or not Redis answers, each gateway keeps to the rate in every span of time.
     @Test(arguments: UInt64(0)..<200) func eachGatewayKeepsToTheRateWhenAnswersAreLost(seed: UInt64) {
         var world = RateWorld(seed: seed, answersLost: 30, isEmptied: true)
         world.run()

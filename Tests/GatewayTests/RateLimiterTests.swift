@@ -3,11 +3,11 @@ import Contract
 import TestKit
 import Testing
 
-/// Who counts while Redis is away (contract §11).
+/// Counting while Redis is away (contract §11).
 @Suite(.timeLimit(.minutes(1))) struct RateLimiterTests {
     private let bus = MemoryBus()
 
-    /// One process of the cluster. Of everything one use fits, and the next is far away: no test takes so long.
+    /// One process of the cluster. Each rate admits one use, and the next is far away: no test takes so long.
     private func process() -> RateLimiter { RateLimiter(bus: self.bus, rates: RateTable(scale: 1 / 1_024)) }
 
     @Test func loginsAndOperatorsAreRefusedWhileRedisIsAway() async {

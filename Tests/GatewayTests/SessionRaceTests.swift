@@ -27,8 +27,8 @@ extension GatewayBench {
     }
 }
 
-/// Answers overtake each other, come twice, and come when what they are about has changed (contract §4). What follows
-/// from each order is shown by `ConnectionSessionTests`; these show that the gateway tells its sessions what happens.
+/// Answers overtake each other, come twice, and come when their subject has changed (contract §4).
+/// `ConnectionSessionTests` show the effect of each order; these show that the gateway tells its sessions what happens.
 @Suite(.timeLimit(.minutes(1))) struct SessionRaceTests {
     /// Two logins of one connection, of which the older is answered last, a refresh of the older, and a cache that is behind.
     @Test func aConnectionDoesNotGoBackToAnOlderSession() async throws {
@@ -150,7 +150,7 @@ extension GatewayBench {
         }
     }
 
-    /// While one token is looked up all frames wait. What becomes of it is said of its own frames alone.
+    /// While one token is looked up all frames wait. The result concerns only the frames with that token.
     @Test(arguments: [true, false])
     func aTokenThatIsNobodysLeavesTheOthersAlone(isKnown: Bool) async throws {
         try await GatewayBench.run { bench in

@@ -187,7 +187,7 @@ private let sender = WhisperID("WSP-JBPU-D452-TLT4")!
         }
     }
 
-    /// What fails for another reason, and what is somebody's, is not counted.
+    /// Failures for another reason, and tokens that belong to an identity, are not counted.
     @Test func onlyWhatIsNobodysCounts() async throws {
         try await GatewayBench.run(scale: 0.1, trustedProxies: ["127.0.0.1"]) { bench in
             // 6 a minute.

@@ -80,7 +80,7 @@ import Testing
             try await other.send(Self.ping)
             #expect(try await other.json().type == "pong")
 
-            // What was written comes whole and in order, and the farewell behind it.
+            // Written messages arrive whole and in order, and the close frame behind them.
             try await client.goOnReading()
             var read: Int64 = 0
             var frame = try await client.frame()

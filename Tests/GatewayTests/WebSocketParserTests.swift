@@ -7,7 +7,7 @@ import TestKit
 private typealias Event = WebSocketParser.Event
 private typealias Violation = WebSocketParser.Violation
 
-/// What a parser makes of bytes that arrive in these chunks: its events, and how it ended.
+/// Events of a parser for bytes that arrive in these chunks, and how it ended.
 private func parse(_ chunks: [[UInt8]], max: Int = 512_000) -> (events: [Event], violation: Violation?) {
     var parser = WebSocketParser(messageBytesMax: max)
     var buffer = ByteBuffer()

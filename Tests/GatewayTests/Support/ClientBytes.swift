@@ -27,7 +27,7 @@ struct ClientFrame: CustomStringConvertible {
 struct ServerFrames {
     private var held = ByteBuffer()
 
-    /// What is malformed is as good as nothing: the test waits for a frame that does not come.
+    /// A malformed frame counts as none: the test waits for a frame that does not come.
     mutating func add(_ bytes: [UInt8]) -> [(opcode: UInt8, payload: [UInt8])] {
         self.held.writeBytes(bytes)
         var frames: [(opcode: UInt8, payload: [UInt8])] = []

@@ -89,7 +89,7 @@ struct GatewayBench {
         try MailboxJob(decoding: try await self.next(in: Keyspace.mailbox(partition).name))
     }
 
-    /// Who has left, by the next Job of a partition's stream.
+    /// The connection that has left, by the next Job of a partition's stream.
     func departure(in partition: Partition) async throws -> ConnectionSnapshotEntry? {
         guard case .unbound(let identity, self.gateway.node, let connection) = try await self.job(of: partition) else {
             return nil

@@ -161,7 +161,7 @@ extension LiveBench.Client {
         )
     }
 
-    /// What the next frames are.
+    /// Short forms of the next frames.
     func next(_ count: Int) async throws -> [String] {
         var frames: [String] = []
         for _ in 0..<count { frames.append(try await self.next().short) }

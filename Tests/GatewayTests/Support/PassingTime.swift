@@ -4,7 +4,7 @@ import Contract
 
 /// Time passes for one connection, as far as the gateway can see, and for nobody else.
 extension Gateway {
-    /// What it did last is so much longer ago.
+    /// Moves the connection's last activity, or the start of its closing, into the past.
     func letPass(_ time: Duration, on id: ConnectionID) {
         guard let connection = self.connections[id] else { return }
         connection.heardAt -= time.milliseconds
