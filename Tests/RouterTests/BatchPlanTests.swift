@@ -90,7 +90,7 @@ import Testing
         #expect(!script.memory.mailboxes.mayHold(recipient))
     }
 
-    /// What a batch writes waits for the standby, and so does all that was written before it.
+    /// The commit of a batch that writes waits for the standby, and covers all earlier writes.
     @Test(arguments: [
         ([AcceptStatement.Verdict.repeated], true), ([.repeated, .stale], true), ([.repeated, .accepted], false),
         ([.accepted], false), ([.untimely], false), ([], false),
@@ -367,7 +367,7 @@ import Testing
         #expect(pages.map { $0.fetches.map(\.answer.question) } == [[1, 3, 5, 2], [4]])
         #expect(pages.map { $0.requests.map(\.isEmpty) } == [[true, true, true, false], [false]])
         #expect(script.plan.refuse(pages[1]).map(\.line) == ["answer 4: INTERNAL_ERROR"])
-        // What this very batch brings is not remembered yet.
+        // Mail of this very batch is not in memory yet.
         script.accept(envelope(9))
         #expect(script.plan.pages.map { $0.fetches.map(\.answer.question) } == [[3, 5, 1], [2], [4]])
     }

@@ -5,7 +5,7 @@ import Testing
 @testable import RouterCore
 
 @Suite struct BatchTests {
-    /// What was read from a partition that has been given up is handled by its next owner, and by nobody else.
+    /// Jobs that were read from a partition that has been given up are handled by its next owner alone.
     @Test func whatConcernsOtherPartitionsIsForgotten() throws {
         let ours = Partition(of: identity(1))
         let theirs = try #require(Partition.all.first { $0 != ours })

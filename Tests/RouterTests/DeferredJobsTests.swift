@@ -65,7 +65,7 @@ import Testing
         #expect(batch.receipts.count == 1 && batch.fetches.count == 1 && !batch.leavesStreams)
     }
 
-    /// What is committed anyway takes them along from half of their time on.
+    /// A batch that commits anyway takes deferred Jobs along from half of their time on.
     @Test func theyShareTheNextCommit() throws {
         func next(_ milliseconds: Int) throws -> Batch {
             var jobs = DeferredJobs()

@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    /// What is not due is not read, however much of it there is.
+    /// Mail that is not due is not read, however much of it there is.
     @Test func dueMailIsFoundByItsIndex() async throws {
         try await MailBench.run { bench in
             try await insert(12_000, for: 2, daysAgo: 2, bench)

@@ -71,7 +71,7 @@ import Testing
             let wait = try #require(refused.retryAfter)
             #expect((3_500_000...3_600_000).contains(wait))
             _ = try await bench.update(group.id, by: alice, add: [bob]).answer.event()
-            // What counts no more is not kept.
+            // Additions that no longer count are not kept.
             let kept = "SELECT cardinality(additions) FROM router.group_quotas WHERE identity = \(alice.bits)"
             #expect(try await bench.sql(kept) == "3")
         }
@@ -127,7 +127,7 @@ import Testing
             let peers = try await bench.create("A peer's", [alice], by: carol)
             _ = try await bench.update(peers.id, by: alice, remove: [alice]).answer.event()
             #expect(await self.create([alice], by: bob, bench).refusal == .forbidden)
-            // Whoever leaves, or is removed, is in fewer.
+            // An identity that leaves, or is removed, is in fewer groups.
             _ = try await bench.update(groups[0], by: alice, remove: [alice]).answer.event()
             _ = try await self.create([alice], by: bob, bench).event()
             #expect(await self.create([alice], by: bob, bench).refusal == .forbidden)
@@ -191,7 +191,7 @@ import Testing
         }
     }
 
-    /// Who adds whom in which order must not matter: otherwise both wait for each other, until Postgres ends one of them.
+    /// The order of additions must not matter: otherwise two transactions wait for each other, until Postgres ends one.
     @Test func peopleWhoAddEachOtherAtOnceDoNotWaitInACircle() async throws {
         try await GroupBench.run(GroupConfiguration(strangersPerDayMax: 10_000)) { bench in
             let people = (0..<8).map { person($0) }
@@ -216,7 +216,7 @@ import Testing
     }
 }
 
-/// What waits for members who are away.
+/// Group events that wait for absent members.
 @Suite(.serialized) struct GroupNewsTests {
     private let alice = person(1), bob = person(2), carol = person(3)
 

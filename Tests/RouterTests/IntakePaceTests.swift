@@ -4,7 +4,7 @@ import Testing
 @Suite struct IntakePaceTests {
     @Test func itBeginsWithOneAndGrowsWhileThereIsLittle() {
         var pace = IntakePace(most: 64)
-        // Who has nothing to read learns nothing.
+        // A router that has nothing to read learns nothing.
         pace.hasRead(bytes: 0)
         #expect(pace.jobs == 1)
         for jobs in [2, 4, 8, 16, 32, 64, 64] {
@@ -15,7 +15,7 @@ import Testing
         #expect(pace.jobs == 1)
     }
 
-    /// Whatever the Jobs are long: after the first batch that was too large, none holds more than was meant.
+    /// Jobs of any length: after the first batch that was too large, none holds more than was meant.
     @Test(arguments: [300, 12_000, 350_000])
     func batchesHoldWhatARouterHasMemoryFor(jobBytes: Int) {
         let partitions = 32

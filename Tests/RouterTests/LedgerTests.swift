@@ -64,7 +64,8 @@ import Testing
         }
     }
 
-    /// What counts is the database's clock. A gateway whose clock is wrong lets pass what is signed by the same wrong clock.
+    /// The database's clock counts. A gateway with a wrong clock lets messages pass that are signed by the same wrong
+    /// clock.
     @Test(arguments: [-400, -20, -3, 3, 20, 400, 9_000_000])
     func aWrongClockLosesNothing(days: Int64) async throws {
         try await Self.run { bench, clock in
@@ -225,7 +226,7 @@ import Testing
         }
     }
 
-    /// Those with rows.
+    /// Names of the tables with rows.
     private static func tables(_ bench: MailBench) async throws -> String {
         try await bench.sql(
             "SELECT DISTINCT relname FROM router.ledger l JOIN pg_class c ON c.oid = l.tableoid ORDER BY 1")
@@ -253,7 +254,7 @@ private struct TestClock {
         try await self.connection.query(LedgerTable.addDays(ahead: RouterLimits.ledgerDaysAhead))
     }
 
-    /// What a sweep does.
+    /// A sweep.
     func turn() async throws {
         try await self.addDays()
         while try await self.connection.query(LedgerTable.dropDay(olderThan: RouterLimits.ledgerTTL)) {}

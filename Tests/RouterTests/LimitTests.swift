@@ -17,7 +17,7 @@ import Testing
         let looks = RouterLimits.idleInterval + RouterLimits.leaseInterval
         let takeover = RouterLimits.frozenAfter + looks + RouterLimits.readBlockMax
         #expect(takeover < ClusterLimits.answerMax)
-        // Who is alive asks often enough not to seem frozen.
+        // A live router asks often enough not to seem frozen.
         let pause = max(RouterLimits.idleInterval, RouterLimits.leaseInterval + RouterLimits.readBlockMax)
         let silence = pause + RouterLimits.retryPause
         #expect(silence * 2 < RouterLimits.frozenAfter)

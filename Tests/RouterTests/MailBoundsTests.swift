@@ -26,7 +26,7 @@ import Testing
                 try await verdicts(all, rooms: all.map { _ in room }, connection) == [
                     .accepted, .accepted, .accepted, .strangerFull, .strangerFull, .accepted,
                 ])
-            // What was accepted before is acknowledged again, and takes no room.
+            // A message that was accepted before is acknowledged again, and takes no room.
             let none = MailRoom(mailbox: .zero, stranger: .zero, strangers: .zero)
             #expect(
                 try await verdicts(Array(all[1...3]), rooms: [none, none, none], connection) == [
@@ -94,7 +94,7 @@ import Testing
             try await write(4, 2, daysAgo: 1)
             let room = MailRoom(mailbox: MailTally(messages: 2, bytes: 100), stranger: .zero, strangers: .zero)
             let all = [1, 3, 4, 1, 1].map { bench.envelope(from: $0, to: 2) }
-            // Those refused have their place for the rest of the batch.
+            // Refused messages keep their places for the rest of the batch.
             #expect(
                 try await verdicts(all, rooms: all.map { _ in room }, connection)
                     == [.accepted, .strangerFull, .mailboxFull, .mailboxFull, .mailboxFull])
@@ -135,7 +135,7 @@ import Testing
         return answers.indices.filter { answers[$0].isAccepted }
     }
 
-    /// Whoever the owner of the mailbox is, and however it became that.
+    /// The bound holds for any owner of the mailbox, however it became the owner.
     @Test func theBoundHoldsAcrossRouters() async throws {
         try await MailBench.run { bench in
             let configuration = RouterConfiguration(bounds: Self.bounds)

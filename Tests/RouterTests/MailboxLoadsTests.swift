@@ -65,11 +65,11 @@ import Testing
                 person(2): MailRoom(mailbox: tally(9, 39_969), stranger: tally(0, 4_990), strangers: tally(10, 9_990))
             ])
         #expect(loads.mustCount(person(1), one, at: 1_000 + RouterLimits.recountPause.milliseconds))
-        // Of somebody else less is known: it is at most half of a share, and counted before it is refused.
+        // Less is known of an uncounted sender: it has at most half of a share, and is counted before it is refused.
         #expect(!loads.mustCount(person(1), [person(3): tally(5)], at: 1_001))
         #expect(loads.room(of: person(1), [person(3): tally(5)]) == nil)
         #expect(loads.mustCount(person(1), [person(3): tally(6)], at: 1_001))
-        // What is old is not relied on.
+        // An old count is not relied on.
         #expect(loads.mustCount(person(1), [person(3): tally(1)], at: 1_000 + RouterLimits.countedFor.milliseconds))
     }
 
@@ -86,11 +86,11 @@ import Testing
         #expect(loads.mustCount(person(1), senders, at: 0))
     }
 
-    /// Whatever happens, a mailbox is not taken for emptier than it is.
+    /// A mailbox is never taken for emptier than it is.
     @Test(arguments: UInt64(0)..<50) func noBoundIsPassed(seed: UInt64) {
         var random = SeededGenerator(seed: seed &* 977 &+ 5)
         var loads = MailboxLoads(bounds, recipientsMax: 6, sendersMax: 8)
-        // Of each recipient, by sender: what waits.
+        // Waiting messages of each recipient, by sender.
         var truth: [WhisperID: [WhisperID: Int]] = [:]
         for step in 0..<400 {
             let now = Int64(step) * 700

@@ -100,8 +100,8 @@ import TestKit
         #expect(machine.changes(at: 0, limit: 4).count == 2)
     }
 
-    /// Whatever people do: never two updates within the pause, never the same twice, never offline within the time of
-    /// absence, and in the end what is told is true.
+    /// For any events: never two updates within the pause, never the same twice, never offline within the time of
+    /// absence. In the end the last update is true.
     @Test(arguments: UInt64(0)..<200) func keepsItsPromisesWhateverHappens(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var machine = PresenceMachine(contract)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import RouterCore
 
-/// Who came, and who was there all the time.
+/// Which identities have come, and which were present all the time.
 @Suite struct PresenceMemoryTests {
     private let alice = identity(1)
     private let node = NodeID(value: 1)

@@ -62,8 +62,8 @@ import TestKit
         #expect(pairs.pairs == 0)
     }
 
-    /// Whatever the news: never two updates within the pause, never the same twice on one connection, and in the end the
-    /// listener believes what was said last.
+    /// For any events: never two updates within the pause, never the same twice on one connection. In the end the listener
+    /// has the last state.
     @Test(arguments: UInt64(0)..<200) func keepTheirPromisesWhateverTheNews(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var pairs = PresencePairs(contract)
@@ -93,7 +93,7 @@ import TestKit
             case 0:
                 pairs.bound(listener)
                 connections[listener, default: 0] += 1
-                // Whoever connects is told of those who are online.
+                // A listener that connects is told of peers that are online.
                 for (pair, state) in said where pair.to == listener && state == .online {
                     if pairs.heard(.online, about: pair.from, by: listener, at: now) {
                         tell(.online, about: pair.from, to: listener)

@@ -43,7 +43,7 @@ import TestKit
         #expect(machine.pairs == 0)
     }
 
-    /// Whatever is typed and however late the lookup is: one pair sees no two notifications within the pause.
+    /// For any typing and any delay of the lookup: one pair sees no two notifications within the pause.
     @Test(arguments: UInt64(0)..<100) func noPairSeesTwoWithinThePause(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var machine = TypingMachine(contract)

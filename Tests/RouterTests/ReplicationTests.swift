@@ -5,7 +5,7 @@ import Testing
 
 @testable import RouterCore
 
-/// What routers answer while the standby that commits wait for is away.
+/// Routers' answers while the standby that commits wait for is away.
 @Suite struct ReplicationTests {
     /// A commit that waits for its standby when the primary crashes is there after the restart. "Accepted" means that a
     /// standby has it, also for who sends the message again.
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    /// What was accepted is there, and is not stored again; what comes next is accepted by the same router.
+    /// Accepted messages are there, and are not stored again; the same router accepts the next ones.
     @Test func afterAPromotionTheRouterGoesOnByItself() async throws {
         try await Self.run { bench, standby in
             var bench = bench

@@ -7,7 +7,7 @@ import Testing
 
 @testable import RouterCore
 
-/// What gateways hear when partitions get an owner.
+/// Notices to gateways when partitions get an owner.
 @Suite struct TakeoverTests {
     /// Each Notice has every gateway walk over all its connections.
     @Test func oneNoticeNamesAllPartitions() async throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import RouterCore
 
-/// What timers look at, and when.
+/// Which sessions timers look at, and when.
 @Suite struct TimerTests {
     private let eighth: Int64 = 125
 
