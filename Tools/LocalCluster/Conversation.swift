@@ -10,7 +10,7 @@ import WhisperClient
 ///   - say: gets one line for each step that was seen to happen.
 /// - Throws: at the first step that did not.
 func proveConversation(endpoint: String, in folder: String, say: @escaping @Sendable (String) -> Void) async throws {
-    // What a process left that was killed.
+    // A process that was killed may have left its folder.
     removeFolder(folder)
     do {
         try await converse(endpoint: endpoint, in: folder, say: say)

@@ -37,7 +37,7 @@ func runLocalCluster(_ settings: Settings) async -> Int32 {
     }
 }
 
-/// What happens between start and stop.
+/// Everything between start and stop.
 private func serve(_ stack: LocalStack, _ settings: Settings) async -> Int32 {
     do {
         say("· proving it with a conversation between two clients\n")

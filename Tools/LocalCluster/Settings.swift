@@ -1,6 +1,6 @@
 import LocalStack
 
-/// What `make run` can be told, by environment.
+/// Settings of `make run`, by environment.
 /// - PORT (int, default 8080, 1...65535): public origin, `/ws` and HTTP.
 /// - OPS_PORT (int, default 8081, 1...65535): admin API, readiness and metrics of every process.
 /// - TURN_PORT (int, default 3478 or, if that is taken, any, 1...65535): the relay for calls, UDP and TCP.

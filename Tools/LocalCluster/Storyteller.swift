@@ -125,7 +125,7 @@ actor Storyteller {
         try await Task.sleep(for: Self.betweenLines)
     }
 
-    /// What finds no room while the server is away is left out.
+    /// Text that finds no room while the server is away is left out.
     private func show(_ text: String) async { try? await self.client.type(text, in: self.conversation.id) }
 
     private static let story = [

@@ -1,7 +1,7 @@
 package import Contract
 import ContractSchema
 
-/// What the contract's own reader says about a frame of either side.
+/// The verdict of the contract's own reader on a frame of either side.
 package enum FrameVerdict {
     /// - Returns: `nil` if the frame is valid.
     package static func violation(of message: [UInt8], from side: DocumentedFrame.Side) -> PayloadViolation? {
@@ -39,7 +39,7 @@ package enum FrameVerdict {
 
 /// A made-up frame and what the contract says of it.
 package struct JudgedFrame: Sendable {
-    /// What it was meant to be.
+    /// The frame that it was meant to be.
     package let frame: DocumentedFrame
     package let message: String
     /// `nil` if it is valid.

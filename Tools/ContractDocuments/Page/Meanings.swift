@@ -1,6 +1,6 @@
 package import Contract
 
-// What the codes mean, each said once, for people. A new code does not compile without its sentence.
+// Meanings of the codes, each said once, for people. A new code does not compile without its sentence.
 
 extension ErrorCode {
     package var meaning: String {

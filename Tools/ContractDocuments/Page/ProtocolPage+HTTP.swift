@@ -72,7 +72,7 @@ extension ProtocolPage {
 }
 
 extension HTTPOperation.Access {
-    /// Whose uses its rate counts.
+    /// The caller whose uses its rate counts.
     fileprivate var counted: String {
         switch self {
         case .session: "identity"

@@ -23,7 +23,7 @@ package struct SettingsPage {
 
     package static let services = ["gateway", "auth", "router", "push", "attachments", "calls"]
 
-    /// Those of most services first, then as they are declared.
+    /// Settings of most services first, then as they are declared.
     package let rows: [Row]
 
     /// - Parameter lists: what each service prints: a line for each setting, four columns with tabs between.

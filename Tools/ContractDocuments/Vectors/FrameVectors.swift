@@ -57,7 +57,7 @@ package enum FrameVectors {
             flaws.append(self.form("\(frame.type).\(field.name) \(what)", draft, field: isValid ? nil : field.name))
         }
         let isRequired = field.presence == .required
-        // Of two fields of which one must stand there, neither is missing by itself (`brokenRules`).
+        // If a rule asks for one of two fields, neither is missing by itself (`brokenRules`).
         let isAlternative = frame.rules.contains { rule in
             if case .oneOf(let a, let b) = rule { [a, b].contains(field.name) } else { false }
         }

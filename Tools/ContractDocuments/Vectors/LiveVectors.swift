@@ -2,7 +2,7 @@ import Contract
 package import ContractSchema
 import WhisperClient
 
-/// What live conversations compute, step by step, for clients in any language (`docs/vectors/live.json`).
+/// Computations of live conversations, step by step, for clients in any language (`docs/vectors/live.json`).
 package enum LiveVectors {
     package static var document: Document {
         [
