@@ -1,7 +1,7 @@
 package import Foundation
 import ServerCrypto
 
-/// What Apple's documentation demands of a request ("Sending notification requests to APNs", "Establishing a token-based
+/// Demands of Apple's documentation on a request ("Sending notification requests to APNs", "Establishing a token-based
 /// connection to APNs", "Generating a remote notification").
 package struct APNsDemands: Sendable {
     package static let keyID = "ABC123DEFG"
@@ -69,7 +69,7 @@ package struct APNsDemands: Sendable {
 }
 
 extension PeerRequest {
-    /// What the app finds in the payload of APNs, FCM (`data`) or a decrypted Web Push message.
+    /// Fields that the app finds in the payload of APNs, FCM (`data`) or a decrypted Web Push message.
     package var wake: [String: String] {
         guard let json = (try? JSONSerialization.jsonObject(with: Data(self.body))) as? [String: Any] else {
             return [:]

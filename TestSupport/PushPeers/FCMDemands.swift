@@ -2,8 +2,8 @@ package import Foundation
 import ServerCrypto
 import Synchronization
 
-/// What Google's documentation demands: of the question for an access token ("Using OAuth 2.0 for server to server
-/// applications") and of a message ("projects.messages.send").
+/// Demands of Google's documentation: on the request for an access token ("Using OAuth 2.0 for server to server
+/// applications") and on a message ("projects.messages.send").
 package final class FCMDemands: Sendable {
     private let key: RSAPublicKey
     private struct Issued {

@@ -1,4 +1,4 @@
-/// What a peer was asked.
+/// A request to a peer.
 package struct PeerRequest: Sendable {
     package var method = ""
     package var scheme = ""
@@ -16,7 +16,7 @@ package struct PeerRequest: Sendable {
     }
 }
 
-/// What a peer does about a request.
+/// A peer's reaction to a request.
 package enum PeerReply: Sendable {
     case answer(status: Int, headers: [(String, String)] = [], body: String = "")
     /// Answers, and lets no further request onto this connection.

@@ -64,7 +64,7 @@ package struct CallsTables: Sendable {
     }
 
     var conversations: [PostgresUUID: Conversation] = [:]
-    /// Of each conversation, in the order in which they were inserted. One at most has not ended.
+    /// Streams of each conversation, in the order in which they were inserted. One at most has not ended.
     var streams: [PostgresUUID: [Stream]] = [:]
     var listeners: [PostgresUUID: [ListenerKey: Listener]] = [:]
     /// Numbers of the stored lines of each stream.

@@ -182,7 +182,7 @@ package struct RoomTables: Sendable {
                 $1.add($0.1)
             }
         },
-        // Whoever is in another's way is found at the commit.
+        // Conflicts with other transactions are found at the commit.
         StoreModel.reads("SELECT pg_advisory_xact_lock(hashtextextended('calls.rooms'") { _, _ in .nothing },
     ]
 

@@ -22,7 +22,7 @@ package struct RouterTables: Equatable, Sendable {
         /// 0 accepted, 1 delivered, 2 read, 3 expired.
         package var status: Int16 = 0
         package var statusAt: Timestamp?
-        /// Whose table it lies in; −1 for that of no day.
+        /// The day of its table; −1 for the table of no day.
         var day: Int32 = -1
     }
 
@@ -46,7 +46,7 @@ package struct RouterTables: Equatable, Sendable {
     package internal(set) var ledger: [MessageKey: Entry] = [:]
     /// Days that have a table of the ledger.
     private var ledgerDays: Set<Int32> = []
-    /// Of each recipient, oldest first.
+    /// Messages of each recipient, oldest first.
     package internal(set) var mailboxes: [WhisperID: [StoredMessage]] = [:]
     /// Oldest first.
     package internal(set) var outcomes: [Outcome] = []
@@ -415,7 +415,7 @@ package struct RouterTables: Equatable, Sendable {
 
     // MARK: Groups and peers
 
-    /// What nobody has: no rows, nothing changed.
+    /// Statements whose tables are empty here: no rows, nothing changed.
     private static let silentStatements = [
         "SELECT n.member, n.number, n.group_id", "SELECT member, number, group_id, revision FROM router.group_news",
         "DELETE FROM router.group_news", "DELETE FROM router.group_events", "INSERT INTO router.peers",

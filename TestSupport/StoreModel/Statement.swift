@@ -17,7 +17,7 @@ package struct Parameters {
     }
 }
 
-/// What a statement answers, as it travels.
+/// A statement's answer, as it travels.
 package struct StatementAnswer: Equatable {
     package private(set) var rowCount = 0
     package private(set) var affected = 0
@@ -43,12 +43,12 @@ package struct StatementAnswer: Equatable {
     }
     static let nothing = StatementAnswer()
 
-    /// Of each column.
+    /// Type of each column.
     package var types: [UInt32] { self.columns.types }
     /// All cells, row by row: a length in front of each, −1 for NULL.
     package var bytes: [UInt8] { self.columns.bytes }
 
-    /// Of all cells, row by row: where in `bytes` each begins, and its length, −1 for NULL.
+    /// Each cell, row by row: where in `bytes` it begins, and its length, −1 for NULL.
     package var cells: [(start: Int, length: Int)] {
         var cells: [(start: Int, length: Int)] = []
         cells.reserveCapacity(self.rowCount * self.types.count)

@@ -1,7 +1,7 @@
 package import Contract
 
-/// What the services' statements do to their tables, in memory: the same answers to the same statements in the same order. A
-/// statement is known by its beginning; one that nobody has modelled ends the process and says which it was.
+/// The effects of the services' statements on their tables, in memory: the same answers to the same statements in the
+/// same order. A statement is known by its beginning; an unknown one ends the simulation with its text.
 ///
 /// A test plays the same operations against this and against Postgres.
 package struct StoreModel: Sendable {
@@ -19,7 +19,7 @@ package struct StoreModel: Sendable {
         case acceptsRepetitions
         case keepsAcknowledgedMail
         case storesNoOutcomes
-        /// Of rooms.
+        /// Flaws of rooms.
         case keepsCodes, keepsRoomRevision, reusesSeats, keepsSeats, forgetsRemoved
     }
 

@@ -2,7 +2,7 @@ import Bus
 import Contract
 import Synchronization
 
-/// What a `MemoryBus` remembers.
+/// State of a `MemoryBus`.
 struct MemoryBusState {
     /// A single server, until one of many parts is replaced.
     var replacements = Replacements.none
@@ -113,7 +113,7 @@ struct MemoryStream {
         self.entries.removeAll { isGone($0.id) }
     }
 
-    /// What a server does that loses its memory: its numbers go on, for they are its clock.
+    /// A server that loses its memory forgets its groups. Its numbers go on, for they are its clock.
     mutating func forgetGroups() { self.groups = [:] }
 
     mutating func take(group name: String, consumer: String, limit: Int) -> [StreamEntry] {

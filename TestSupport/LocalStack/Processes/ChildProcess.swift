@@ -51,7 +51,7 @@ package final class ChildProcess: Sendable {
         self.life.withLock { if case .ended(let status) = $0 { status } else { nil } }
     }
 
-    /// What it and all that it has started have used so far, in steps of 10 ms.
+    /// CPU time of this process and all that it has started, so far, in steps of 10 ms.
     package var cpu: Duration {
         ProcessUsage.cpu(of: [self.pid] + ProcessTable().descendants(of: self.pid))
     }

@@ -37,7 +37,7 @@ package struct Command: Sendable {
     package static let openFolder = "/proc/self/fd/\(openFolderDescriptor)"
     static let openFolderDescriptor: Int32 = 3
 
-    /// What every program may need to know of its surroundings.
+    /// Variables that every program may need.
     package static let basicEnvironment: [String: String] = {
         let handedDown = [
             "PATH", "HOME", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "SWIFT_BACKTRACE", "ASAN_OPTIONS", "TSAN_OPTIONS",

@@ -5,8 +5,8 @@ package enum LoopbackRequest {
     /// Longest wait for one answer, in seconds.
     private static let timeout = 10
 
-    /// What the server at `port` answers to `text`, up to the end of the connection or until `isWhole`.
-    /// Nil when it cannot be reached or says nothing in time.
+    /// The answer of the server at `port` to `text`, up to the end of the connection or until `isWhole`. Nil if the
+    /// server cannot be reached or does not answer in time.
     static func answer(
         from port: Int, to text: String, isWhole: @escaping @Sendable (String) -> Bool
     ) async -> String? {

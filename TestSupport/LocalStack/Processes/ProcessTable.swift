@@ -1,6 +1,6 @@
 import Foundation
 
-/// Who is whose child, read from /proc at one moment.
+/// The children of each process, read from /proc at one moment.
 struct ProcessTable {
     private var children: [pid_t: [pid_t]] = [:]
 

@@ -37,7 +37,7 @@ package actor CoturnServer {
     package static var isInstalled: Bool { FileManager.default.isExecutableFile(atPath: Self.program) }
     private static let program = "/usr/bin/turnserver"
 
-    /// What clients are told.
+    /// URLs that clients get.
     package nonisolated var urls: [String] {
         ["turn:127.0.0.1:\(self.port)?transport=udp", "turn:127.0.0.1:\(self.port)?transport=tcp"]
     }

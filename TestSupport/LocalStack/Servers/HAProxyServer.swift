@@ -77,7 +77,8 @@ package actor HAProxyServer {
     /// The part of this machine's memory that clients may take: others of the stack want theirs.
     private static let memoryPart = 4
 
-    /// What memory allows, and the descriptors that HAProxy may open: it raises its own limit as far as the system lets it.
+    /// Bound by memory, and by the descriptors that HAProxy may open: it raises its own limit as far as the system lets
+    /// it.
     private static var connectionsMax: Int {
         descriptorsMax()
         var limit = rlimit()
@@ -88,7 +89,7 @@ package actor HAProxyServer {
         return max(100, min(memory, (files - spare) / 2))
     }
 
-    /// Of one process, unless the kernel has been told otherwise (fs.nr_open).
+    /// Most files of one process, unless the kernel has been told otherwise (fs.nr_open).
     private static let filesMax = 1_048_576
 }
 

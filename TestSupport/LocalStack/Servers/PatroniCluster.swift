@@ -288,7 +288,7 @@ package actor PatroniCluster {
             .flatMap { [$0] + table.descendants(of: $0) }
     }
 
-    /// Of one node, the postmaster first.
+    /// Postgres processes of one node, the postmaster first.
     private func postgres(_ node: Int) -> [pid_t] {
         guard let patroni = self.patronis[node]?.pid else { return [] }
         let all = ProcessTable().descendants(of: patroni).filter { ProcessStat($0)?.isAlive(as: "postgres") ?? false }

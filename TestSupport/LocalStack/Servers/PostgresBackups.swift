@@ -2,7 +2,7 @@ import Foundation
 
 /// Backups of one Postgres server on this machine, kept and restored by the deployment's own scripts (`deploy/backup`).
 package actor PostgresBackups {
-    /// What the scripts keep.
+    /// Folder in which the scripts keep backups.
     package nonisolated let folder: String
     private nonisolated let server: PostgresServer
     private nonisolated let scripts: String
@@ -79,7 +79,7 @@ package actor PostgresBackups {
         self.files("base").filter { !$0.hasPrefix(".") }
     }
 
-    /// What lies in a folder of the backups, hidden or not.
+    /// Files in a folder of the backups, hidden or not.
     package nonisolated func files(_ folder: String) -> [String] {
         ((try? FileManager.default.contentsOfDirectory(atPath: "\(self.folder)/\(folder)")) ?? []).sorted()
     }

@@ -131,7 +131,7 @@ package actor PostgresServer {
         return host.replacing("\\", with: "\\\\").replacing("'", with: "\\'")
     }
 
-    /// Of several servers that hold the same database.
+    /// URL of several servers that hold the same database.
     package static func url(
         of servers: [PostgresServer], database: String = "postgres", user: String = "postgres"
     ) -> String {

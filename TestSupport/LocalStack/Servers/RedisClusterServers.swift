@@ -116,7 +116,7 @@ package actor RedisClusterServers {
         self.temporary?.remove()
     }
 
-    /// Of all nodes that run.
+    /// Process ids of all nodes that run.
     package var pids: [pid_t] {
         get async {
             var pids: [pid_t] = []
@@ -140,7 +140,7 @@ package actor RedisClusterServers {
     /// The node that is master of a name's slot now.
     package func master(of name: String) async throws -> RedisServer {
         for node in self.nodes where await node.child?.isRunning == true {
-            // Whoever does not serve it refuses the question.
+            // A node that does not serve the slot refuses the command.
             let answer = await node.answer(to: "EXISTS \(name)\r\n", lines: 1)
             if answer?.hasPrefix(":") == true { return node }
         }

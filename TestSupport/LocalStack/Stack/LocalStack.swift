@@ -255,7 +255,7 @@ package actor LocalStack {
         return child.pid
     }
 
-    /// What each running process has used since its start.
+    /// CPU and memory of each running process.
     package func usage() async -> [ProcessUsage] {
         let table = ProcessTable()
         var usage: [ProcessUsage] = []

@@ -46,7 +46,7 @@ package struct OwnClock {
         }
     }
 
-    /// What the library leaves in shared memory for a process that was killed.
+    /// Removes the files that the library leaves in shared memory for a killed process.
     static func removeTraces(of pid: pid_t) {
         for name in ["faketime_shm_\(pid)", "sem.faketime_sem_\(pid)"] {
             try? FileManager.default.removeItem(atPath: "/dev/shm/\(name)")

@@ -1,7 +1,7 @@
 import Foundation
 package import Glibc
 
-/// What one process of the stack, with its children, has used so far.
+/// CPU and memory of one process of the stack, with its children.
 package struct ProcessUsage: Sendable {
     package var process: StackProcess
     /// The process itself first.

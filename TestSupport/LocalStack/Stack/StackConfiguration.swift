@@ -1,6 +1,6 @@
 import Foundation
 
-/// What one stack is made of. Plain data: two of them can run side by side.
+/// Configuration of one stack. Plain data: two stacks can run side by side.
 package struct StackConfiguration: Equatable, Sendable {
     /// Where everything is kept; a temporary folder that `stop` removes when nil.
     package var folder: String?
@@ -20,14 +20,14 @@ package struct StackConfiguration: Equatable, Sendable {
     /// Tokens of the two admin roles.
     package var adminToken = randomToken()
     package var viewerToken = randomToken()
-    /// What the relay and the calls service know; nobody else.
+    /// Secret that only the relay and the calls service know.
     package var turnSecret = randomToken()
     /// Signs the URLs of attachments kept on disk.
     package var signingSecret = randomToken()
     /// Multiplies every limit of the cluster.
     package var rateLimitScale = 1.0
-    /// What the balancer admits of one address. Nil: the contract's, times `rateLimitScale` if that is above 1: everybody here comes
-    /// from one address.
+    /// The balancer's limits for one address. Nil: the contract's, times `rateLimitScale` if that is above 1: all
+    /// clients here come from one address.
     package var addressLimits: AddressLimits?
     /// Threads of the balancer, 1...64; as many as there are cores when nil.
     package var balancerThreads: Int?

@@ -1,7 +1,7 @@
 package import NIOCore
 
-/// What a WebSocket client puts on the wire (RFC 6455 §5.2): tests, simulation and load tool write with this, and read with
-/// `IncomingFrame`.
+/// Frames as a WebSocket client writes them (RFC 6455 §5.2): tests, simulation and load tool write with this, and read
+/// with `IncomingFrame`.
 package enum ClientFraming {
     /// Any four bits: a test may send a reserved one.
     package struct Opcode: RawRepresentable, Hashable, Sendable {

@@ -22,16 +22,16 @@ package enum Ending: Equatable, Sendable {
     /// The client gave up: more frames than `Inbox.framesMax` waited for the test.
     case flooded
 
-    /// Of the server's close frame.
+    /// Code of the server's close frame.
     package var code: Int? { if case .closed(let code, _) = self { code } else { nil } }
 }
 
-/// What a test waited for did not come.
+/// An awaited frame or ending did not come.
 package struct Missing: Error, CustomStringConvertible {
     package var what: String
     package var after: Duration
     package var ending: Ending?
-    /// What came instead and nobody has taken.
+    /// Frames that came instead and were not taken.
     package var waiting: [String]
 
     package var description: String {

@@ -81,7 +81,7 @@ extension JSON: Decodable {
     }
 }
 
-/// What can stand in a payload.
+/// A value that can stand in a payload.
 package protocol JSONConvertible {
     var json: JSON { get }
 }

@@ -64,7 +64,7 @@ package struct Phone: Sendable {
         fields.with(["sig": self.person.keys.sign(Self.digest(of: fields, as: type)).base64])
     }
 
-    /// What a message's signature is over (spec §3.5).
+    /// Digest that a message's signature covers (spec §3.5).
     package static func digest(of fields: Fields, as type: String = "send_message") -> [UInt8] {
         let names = ["messageId", "from", "to", "timestamp", "nonce", "ciphertext"]
         let lines = ["v1", type] + names.map { fields[$0]?.json.string ?? fields[$0]?.json.text ?? "" }
@@ -142,6 +142,6 @@ package struct Page: Sendable {
 }
 
 extension JSON {
-    /// Of a message.
+    /// Id of a message.
     package var id: String { self["messageId"]?.string ?? "" }
 }

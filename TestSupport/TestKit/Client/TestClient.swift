@@ -141,7 +141,7 @@ package final class TestClient: Sendable {
         return ending
     }
 
-    /// What has arrived and not been taken.
+    /// Frames that have arrived and were not taken.
     package var frames: [JSONFrame] { self.inbox.frames }
     package func frames(_ type: String) -> [JSONFrame] { self.inbox.frames.filter { $0.type == type } }
     /// Payloads of the WebSocket pongs that came.

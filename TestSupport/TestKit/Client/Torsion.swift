@@ -58,7 +58,7 @@ extension Keys {
 
     package func signPublicKey(adding torsion: [UInt8]) -> [UInt8] { Self.sum(self.signPublicKey, torsion) }
 
-    /// Of two points, encoded.
+    /// Sum of two points, encoded.
     private static func sum(_ p: [UInt8], _ q: [UInt8]) -> [UInt8] {
         var sum = [UInt8](repeating: 0, count: 32)
         precondition(crypto_core_ed25519_add(&sum, p, q) == 0, "both are points")

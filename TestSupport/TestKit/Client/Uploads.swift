@@ -1,4 +1,4 @@
-/// What a person does with files over HTTP.
+/// A person's requests about files, over HTTP.
 extension Phone {
     /// Any HTTP with this session.
     /// - Parameter origin: `http://host:port`.
