@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Testing
 
-/// What stands in deploy/ and can be checked without running it. Tools that are not there are demanded only where `CI` is set.
+/// Files in deploy/, checked without running them. Tools that are missing are demanded only where `CI` is set.
 @MainActor @Suite struct DeploymentTests {
     nonisolated private static let isCI = ProcessInfo.processInfo.environment["CI"] != nil
     private static let rules = SourceTree.root.appending(path: "deploy/prometheus")
@@ -134,7 +134,8 @@ import Testing
 
     // MARK: Balancer
 
-    /// What deploy/haproxy/start makes of the bounds of a container. HAProxy is a stand-in that says what it was given.
+    /// Settings that deploy/haproxy/start makes of the bounds of a container. HAProxy is a stand-in that prints what it
+    /// was given.
     @Test(arguments: [
         // Files, memory, CPU time, THREADS; then threads and connections of clients. Nil: its exit status says no.
         Bounds(memory: "268435456", cpu: "50000 100000", is: "1 3596"),
@@ -234,7 +235,7 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         var files: [String] = []
         for name in try FileManager.default.contentsOfDirectory(atPath: Self.units.path) {
-            // An instance of each template. What it would start is not installed here; anything that runs does.
+            // An instance of each template. Its program is not installed here; any program that runs will do.
             let text = try Self.text(name, in: Self.units).replacing(
                 #/ExecStart=\/usr\/local\/lib\/whisper\/\S+/#, with: "ExecStart=/bin/true")
             let file = folder.appending(path: name.replacing("@.", with: "@1."))
@@ -246,8 +247,8 @@ import Testing
         #expect(result.status == 0 && result.output.isEmpty, "\(result.output)")
     }
 
-    /// Whoever runs a process ends it only after the longest drain, and after cancelled parts have had their time. The chart's
-    /// times are compared with those of compose.yaml.
+    /// A process manager ends a process only after the longest drain, and after cancelled parts have had their time.
+    /// The chart's times are compared with those of compose.yaml.
     @Test func everyProcessHasTimeToDrain() throws {
         let cancellation = try Self.seconds(of: "cancellationMax", in: "Shared/ServiceRuntime/RuntimeLimits.swift")
         let usual = try Self.seconds(of: "drainMax", in: "Shared/ServiceRuntime/RuntimeLimits.swift") + cancellation

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What the documents promise their readers.
+/// The documents' promises to their readers.
 @MainActor @Suite struct DocumentTests {
     /// Every page that people read. `docs/protocol.md` and `docs/settings.md` are generated.
     nonisolated static let pages =
@@ -153,7 +153,8 @@ import Testing
         try String(contentsOf: SourceTree.root.appending(path: page), encoding: .utf8)
     }
 
-    /// Of prose, lists and cells of tables; headings and code are left out. A colon or semicolon ends one, too.
+    /// Sentences of prose, lists and cells of tables; headings and code are left out. A colon or semicolon ends one,
+    /// too.
     static func sentences(of text: String) -> [String] {
         let prose = text.replacing(#/(?s)```.*?```/#, with: "").replacing(#/(?m)^#.*$/#, with: "")
         let blocks = prose.replacing(#/\n(?=\s*(?:[-*|]|\d+\.)\s)/#, with: "\n\n").components(separatedBy: "\n\n")

@@ -1,8 +1,8 @@
 import Testing
 
-/// Who may import whom. Data goes one way: client, gateway, bus, service, store; no import points backwards.
+/// Which module may import which. Data goes one way: client, gateway, bus, service, store; no import points backwards.
 ///
-/// A module that is in no row may be imported by nobody: a new dependency is a new word in here.
+/// A module that is in no row may not be imported: a new dependency is a new word in here.
 private enum Architecture {
     /// The system's own, free for all except `Contract`.
     static let system: Set = ["Glibc", "Synchronization", "Dispatch"]
@@ -55,7 +55,7 @@ private enum Architecture {
         ]),
         "WebPages": ["Contract", "ServerCrypto", "CWebAssets"],
         "WhisperAdmin": ["Contract", "TerminalText", "ArgumentParser", "Foundation", "FoundationNetworking"],
-        // What starts and loads real servers
+        // Starting and loading real servers
         "ContractTool": ["Contract", "ContractDocuments", "Foundation"],
         "LocalStack": ["Foundation"],
         "LocalCluster": ["LocalStack", "WhisperClient", "Contract", "Logging", "Foundation"],

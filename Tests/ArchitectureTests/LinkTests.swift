@@ -31,7 +31,7 @@ import Testing
         try #require(Self.isBuilt("whisper-gateway"), "in CI the gateway must have been built before the tests")
         let libraries = try Self.libraries(of: "whisper-gateway")
         #expect(!libraries.contains { $0.contains("libpq") })
-        // What it does link is seen: the check can fail.
+        // A library that it does link is listed: the check can fail.
         #expect(libraries.contains { $0.contains("libhiredis") })
     }
 

@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    /// What hosts link is the exception: `Clients/WhisperCore`, and its functions for C.
+    /// The exception is code that hosts link: `Clients/WhisperCore`, and its functions for C.
     @Test func nothingIsPublic() {
         let pattern =
             #/\b(?:public|open)\s+(?:private\(set\)\s+)?(?:final\s+|static\s+|nonisolated\s+|mutating\s+|override\s+|indirect\s+)*(?:class|struct|enum|actor|protocol|func|var|let|init|subscript|typealias|extension|import)\b/#
