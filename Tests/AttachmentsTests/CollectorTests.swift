@@ -48,7 +48,7 @@ import Testing
         try await AttachmentsBench.run { bench in
             let store = MemoryStore()
             let now = self.start + .seconds(86_400)
-            // Of many, every other one gets a message at the very time at which it is collected.
+            // Every other file gets a message at the very time at which it is collected.
             var keys: [ObjectKey] = []
             for _ in 0..<200 { keys.append(try await bench.upload(store, at: self.start)) }
             let linked = stride(from: 0, to: 200, by: 2).map { keys[$0] }
@@ -183,7 +183,7 @@ import Testing
             }
             #expect(admitted == 10)
             #expect(try await add(100, by: bench.bob, at: now))
-            // What was never uploaded counts no more when its URL has ended.
+            // A file that was never uploaded counts no more when its URL has ended.
             #expect(try await !add(1, by: bench.alice, at: now + .seconds(899)))
             #expect(try await add(100, by: bench.alice, at: now + .seconds(900)))
             #expect(try await !add(1, by: bench.alice, at: now + .seconds(900)))

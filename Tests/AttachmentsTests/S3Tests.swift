@@ -37,7 +37,7 @@ import Testing
             let download = store.downloadURL(
                 of: key, for: WhisperID("WSP-AAAA-AAAA-AAAA")!, at: .now, life: .seconds(300))
             #expect(try await HTTPCall("GET", download).answer().body == body)
-            // Who has no URL has nothing.
+            // A request without a signed URL gets nothing.
             let bare = String(download.prefix { $0 != "?" })
             #expect(try await HTTPCall("GET", bare).answer().status >= 400)
             try await store.remove(key, upload: nil)

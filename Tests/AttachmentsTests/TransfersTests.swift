@@ -7,7 +7,7 @@ import NIOPosix
 import Synchronization
 import Testing
 
-/// What one file, one identity and one direction may take of a process.
+/// Bounds of one file, one identity and one direction in a process.
 @Suite struct TransfersTests {
     private let transfers = Transfers()
 
@@ -63,7 +63,7 @@ import Testing
         }
         #expect(self.transfers.count == AttachmentsLimits.uploadsOfOneIdentityMax)
         #expect(!self.begins(.upload, "c"))
-        // Who tries again needs no other place than the one it has.
+        // A repeated upload needs no other place than the one it has.
         #expect(self.begins(.upload, "a"))
         #expect(self.begins(.upload, "c", by: 1))
     }
@@ -81,7 +81,7 @@ import Testing
         #expect(self.begins(direction == .upload ? .download : .upload, "b"))
     }
 
-    /// Whoever fills one direction, with as many identities as it takes.
+    /// One direction is filled, by as many identities as it takes.
     @Test(arguments: [Transfers.Direction.upload, .download]) func aDirectionLeavesAShareToTheOther(
         direction: Transfers.Direction
     ) {
