@@ -7,7 +7,7 @@ import RedisBus
 import Telemetry
 import TestKit
 
-/// Who has to keep the promises of `Bus`.
+/// Implementations that have to keep the promises of `Bus`.
 enum BusKind: CaseIterable, Sendable {
     case memory, redis, cluster
 

@@ -1,7 +1,7 @@
 import Bus
 import Testing
 
-/// What both buses promise about Jobs.
+/// Every bus's promises about Jobs.
 @Suite struct JobBusTests {
     @Test(arguments: BusKind.present)
     func jobsAreReadInTheOrderOfTheirAppending(kind: BusKind) async throws {

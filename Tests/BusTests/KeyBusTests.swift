@@ -2,7 +2,7 @@ import Bus
 import Contract
 import Testing
 
-/// What both buses promise about keys.
+/// Every bus's promises about keys.
 @Suite struct KeyBusTests {
     private let a = KeyName("a")
     private let b = KeyName("b")
@@ -78,7 +78,7 @@ import Testing
     }
 }
 
-/// What both buses promise about rates.
+/// Every bus's promises about rates.
 @Suite struct AdmissionTests {
     @Test(arguments: BusKind.present)
     func aMinutesWorthIsAllowedAtOnceAndThenAWaitIsNamed(kind: BusKind) async throws {

@@ -3,7 +3,7 @@ import LocalStack
 import Synchronization
 import Testing
 
-/// What both buses promise about Notices.
+/// Every bus's promises about Notices.
 @Suite struct NoticeBusTests {
     @Test(arguments: BusKind.present)
     func aNoticeIsHeardByWhoeverListens(kind: BusKind) async throws {

@@ -249,7 +249,7 @@ import Testing
         }
     }
 
-    /// What no service does, and what would be worst: on the raw wire, as each user.
+    /// Commands that no service sends, and that would do the most harm: on the raw wire, as each user.
     @Test(arguments: services)
     func nobodyMayLookAroundOrEmpty(service: String) async throws {
         try await self.withUsers { server in

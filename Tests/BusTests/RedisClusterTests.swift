@@ -6,7 +6,7 @@ import Synchronization
 import TestKit
 import Testing
 
-/// What a bus on a Redis Cluster promises when masters come and go. Six real nodes.
+/// Promises of a bus on a Redis Cluster when masters come and go. Six real nodes.
 @Suite(.enabled(if: RedisServer.isExpected), .timeLimit(.minutes(5))) struct RedisClusterTests {
     private static let patience = Duration.seconds(60)
 
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    /// A replica takes the place of a master that is killed. Whoever uses another master notices nothing.
+    /// A replica takes the place of a master that is killed. Users of another master notice nothing.
     @Test func aLostMasterIsReplacedAndTheOthersGoOn() async throws {
         try await RedisClusterServers.run { cluster in
             let bus = RedisBus(cluster)
@@ -67,7 +67,7 @@ import Testing
             let all = try await bus.read([(other, .start)], limit: count + 1, blockFor: .zero)
             #expect(all.flatMap(\.entries.texts) == (0..<count).map { "\($0)" })
 
-            // What the lost one had said to have is asked for again.
+            // Data that the lost master had acknowledged is asked for again.
             #expect(bus.replacements.count(of: one) > 0)
             #expect(bus.replacements.count(of: other) == 0)
             let losses = try await canary.look(bus)
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    /// A slot that moves costs a moment. What fails was not written, and is written once when it is tried again.
+    /// A slot that moves costs a moment. A Job that fails was not written, and is written once when it is tried again.
     @Test func aStreamThatMovesIsFoundAgain() async throws {
         try await RedisClusterServers.run { cluster in
             let bus = RedisBus(cluster)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import LocalStack
 
-/// What happens around `RedisBus` when the server dies, freezes, returns or refuses.
+/// `RedisBus` while the server dies, freezes, returns or refuses.
 @Suite(.enabled(if: RedisServer.isExpected)) struct RedisOutageTests {
     @Test func aSubscriberHearsOfTheGapAndSubscribesAgain() async throws {
         try await RedisServer.run { server in
@@ -135,7 +135,7 @@ extension Result where Failure == BusError {
     }
 }
 
-/// What each of several commands was told.
+/// Errors that each of several commands got.
 private final class Failures: Sendable {
     private let told: Mutex<[[BusError]]>
 
