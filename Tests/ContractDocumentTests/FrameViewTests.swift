@@ -2,7 +2,7 @@ import Contract
 import ContractDocuments
 import Testing
 
-/// What services get of a frame, once it has been read.
+/// A service's view of a frame, once it has been read.
 @Suite struct FrameViewTests {
     private func payload(_ definition: FrameDefinition, _ json: String) throws -> Payload {
         try FrameDecoder.payload(bare: Array(json.utf8), schema: definition.schema)

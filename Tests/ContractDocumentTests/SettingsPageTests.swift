@@ -3,7 +3,7 @@ import Foundation
 import LocalStack
 import Testing
 
-/// What the built services say about their settings.
+/// Settings as the built services print them.
 private enum Services {
     static func page() async throws -> SettingsPage {
         var lists: [(service: String, text: String)] = []
@@ -94,7 +94,7 @@ private enum Deployment {
         }
     }
 
-    /// What all of them share.
+    /// Variables that all of them share.
     static func composeEnvironment() throws -> Set<String> {
         let block = try #require(try self.blocks().first { $0.name == "x-environment" }?.text)
         let keys = self.keys(in: block)

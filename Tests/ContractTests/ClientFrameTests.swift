@@ -12,7 +12,7 @@ import Testing
         try #require(FrameCatalogue.frames.first { $0.type == type })
     }
 
-    /// What is read is written again: reader, writer and schema agree.
+    /// A frame that is read is written again: reader, writer and schema agree.
     @Test(arguments: Self.types)
     func samplesComeBackWhole(type: String) throws {
         let kind = try self.kind(type)

@@ -52,7 +52,7 @@ private func expectAgreement(on bytes: [UInt8]) {
     let field = blamed(message)
     #expect((field == nil) == SlowValidator.isValid(message), "blamed \(field ?? "nothing"): \(message.prefix(1_500))")
     guard field == nil, let frame = try? read(bytes) else { return }
-    // Whatever is accepted can be passed on: as JSON, and as a frame of the same kind.
+    // A frame that is accepted can be passed on: as JSON, and as a frame of the same kind.
     #expect(throws: Never.self) {
         let json = try frame.payload.json()
         _ = try FrameDecoder.payload(bare: json, schema: frame.definition.schema)

@@ -29,7 +29,7 @@ import Testing
         #expect(try self.resolved(peer: "10.0.0.1", nil, trusted: ["10.0.0.1"]) == self.address("10.0.0.1"))
     }
 
-    /// Whoever shares a network with a proxy is not that proxy.
+    /// A neighbour in the network of a proxy is not that proxy.
     @Test func aNeighbourOfAnIPv6ProxyIsNotBelieved() throws {
         let (proxy, neighbour) = ("2001:db8:1:2::1", "2001:db8:1:2::2")
         #expect(try self.resolved(peer: neighbour, "9.9.9.9", trusted: [proxy]) == self.address(neighbour))

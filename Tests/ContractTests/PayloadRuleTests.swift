@@ -146,7 +146,7 @@ private struct FieldOfFrame: CustomTestStringConvertible, Sendable {
     }
 }
 
-/// Of two fields of which one must stand there, this is one: neither stands there with the other, or is missing without it.
+/// Whether this is one of two fields of which exactly one must be present.
 private func isAlternative(_ name: String, of frame: FrameDefinition) -> Bool {
     frame.rules.contains { if case .oneOf(let a, let b) = $0 { name == a || name == b } else { false } }
 }

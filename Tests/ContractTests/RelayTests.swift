@@ -4,7 +4,7 @@ import ServerCrypto
 import Testing
 import TestKit
 
-/// What a recipient gets, and what the signature covers, whatever way the sender spelled its JSON.
+/// The recipient's message, and the signed content, however the sender spelled its JSON.
 @Suite struct RelayTests {
     private static let fields: Set = [
         "messageId", "from", "to", "msgType", "timestamp", "nonce", "ciphertext", "sig", "reactions", "attachment",

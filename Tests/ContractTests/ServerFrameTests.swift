@@ -9,7 +9,7 @@ import Testing
         try ServerMessage(Array(#"{"type":"\#(type)","requestId":"7","payload":\#(payload)}"#.utf8)).frame
     }
 
-    /// What is read is written again: reader, writer and schema agree.
+    /// A frame that is read is written again: reader, writer and schema agree.
     @Test(arguments: Self.types)
     func samplesComeBackWhole(type: String) throws {
         let definition = try #require(ServerFrameCatalogue.frame(of: type)).definition

@@ -127,7 +127,7 @@ private func expectExactLength<T: WireCodable>(_ value: T) {
     #expect(throws: WireError.trailing) { try T(decoding: bytes + [0]) }
 }
 
-/// Whatever still decodes must be a value that can be written and read again.
+/// Bytes that still decode must give a value that can be written and read again.
 private func tryToDecode<T: WireCodable>(_: T.Type, _ bytes: [UInt8]) {
     guard let value = try? T(decoding: bytes) else { return }
     #expect(throws: Never.self) { try T(decoding: value.encoded()) }
@@ -170,8 +170,8 @@ extension SeededGenerator {
     }
 }
 
-/// What travels in several kinds. A case that is added does not compile before `kind` names it; and then `random` must
-/// make one.
+/// A value that travels in several kinds. A case that is added does not compile before `kind` names it; and then
+/// `random` must make one.
 private protocol ManyKinds: WireCodable {
     associatedtype Kind: CaseIterable & Equatable
     var kind: Kind { get }
