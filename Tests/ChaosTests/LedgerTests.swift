@@ -90,7 +90,7 @@ import Testing
         self.send("c")
         self.accept("a", "b", "c")
         self.deliver("c", "b", "a")
-        // Of the three pairs only a and b count.
+        // Only the pair of a and b counts.
         #expect(self.faults() == ["out of order (alice): b to bob before a to bob"])
     }
 

@@ -14,7 +14,7 @@ import Testing
         self.shown(2, [1: "anna", 2: "bert"])
         self.shown(3, [1: "anna"])
         self.shown(4, [1: "anna", 3: "bert again"])
-        // What comes late is as it was.
+        // A list that comes late shows an older state.
         self.shown(2, [1: "anna", 2: "bert"])
         self.ledger.takes("offer 1", by: "bert")
         self.ledger.takes("offer 2", by: "bert")

@@ -109,7 +109,8 @@ private func simulate(_ arguments: [String]) async throws -> String {
             }
         }
 
-        /// Each gateway has four clients who write once a second. What it hears must not depend on how many gateways there are.
+        /// Each gateway has four clients that write once a second. Its notices must not depend on the number of
+        /// gateways.
         @Test(.timeLimit(.minutes(20)))
         func aGatewayHearsNoMoreInALargerCluster() async throws {
             var heard: [(notices: Double, bytes: Double)] = []
@@ -148,7 +149,7 @@ private func simulate(_ arguments: [String]) async throws -> String {
             try await expect(mutation, in: 2_000)
         }
 
-        /// Of a Redis Cluster. One master's loss must not be the others', either.
+        /// Bugs on a Redis Cluster. The loss of one master must not count as the loss of others, either.
         @Test(
             .timeLimit(.minutes(20)),
             arguments: [
@@ -159,12 +160,13 @@ private func simulate(_ arguments: [String]) async throws -> String {
             try await expect(mutation, in: 1_000, mutation.hasPrefix("takes") ? "--lost-masters" : "--masters")
         }
 
-        /// Of a Postgres with a standby: a new owner of partitions does not wait for it; and neither does the answer to a repetition.
+        /// Bugs on a Postgres with a standby. A new owner of partitions does not wait for the standby; nor does the answer to
+        /// a repetition.
         @Test(.timeLimit(.minutes(20)), arguments: ["takesOverWithoutBarrier", "answersRepeatedWithoutBarrier"])
         func aBugBesideAStandbyIsFound(mutation: String) async throws {
             let isOfRepetitions = mutation == "answersRepeatedWithoutBarrier"
             var (said, seed) = ("", firstSeed(for: mutation) - 1)
-            // What was acknowledged and is gone may show otherwise first: in what came behind it.
+            // A lost message that was acknowledged may show otherwise first: in the messages behind it.
             repeat {
                 said = try await simulate(
                     "--mutation", mutation, "--first", "\(seed + 1)", "--seeds", "500")
@@ -177,7 +179,7 @@ private func simulate(_ arguments: [String]) async throws -> String {
             // It is the second wait that is missed: without the first one alone nothing is lost there.
             guard isOfRepetitions else { return }
             #expect(said.contains("lost:"), "\(said)")
-            // It fails if it finds nothing. Whoever is not told what became of a message may be found there.
+            // The run fails if it finds nothing. A sender that is not told the outcome of a message may be found there.
             let ground = try? await simulate(
                 "--mutation", "takesOverWithoutBarrier", "--seed", "\(seed)")
             #expect(ground?.contains("lost:") != true, "\(ground ?? "")")

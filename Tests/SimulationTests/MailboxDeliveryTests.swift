@@ -29,7 +29,7 @@ import Testing
         #expect(live > accepted / 10, "\(live) of \(accepted)")
     }
 
-    /// What is accepted reaches whoever is connected at once, through every hand-over in good order.
+    /// An accepted message reaches a connected client at once, through every hand-over in good order.
     @Test(arguments: [MailboxWorld.Trouble.none, .handOvers])
     func withoutLossesNothingComesLate(_ trouble: MailboxWorld.Trouble) {
         for seed in Seeds.chosen.map({ [$0] }) ?? Array(UInt64(0)..<1_000) {

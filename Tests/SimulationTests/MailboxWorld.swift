@@ -15,7 +15,7 @@ extension SeededGenerator {
     init(scattered seed: UInt64) { self.init(seed: seed &* 0x2545_F491_4F6C_DD1D &+ 1) }
 }
 
-/// What `MailboxDeliveryTests` plays with. Time is in milliseconds and only moves in `tick`.
+/// The world of `MailboxDeliveryTests`. Time is in milliseconds and only moves in `tick`.
 struct MailboxWorld {
     enum Trouble {
         case none
@@ -55,7 +55,7 @@ struct MailboxWorld {
     // The bus.
     private var jobs: [Job] = []
     private var notices: [Notice] = []
-    // The router that owns the partition. What it knows dies with it.
+    // The router that owns the partition. Its memory dies with it.
     private var session: MailboxSession?
     // The gateway, and its one client.
     private var connection: UInt64 = 0
@@ -121,8 +121,8 @@ struct MailboxWorld {
         }
     }
 
-    /// What is on its way arrives, and no time passes: unless something was lost, whoever is connected has all there is now, and
-    /// nothing waits for a timer.
+    /// Everything on its way arrives, and no time passes. Unless something was lost, a connected client has all there
+    /// is now, and nothing waits for a timer.
     mutating func arrive() {
         if !self.isConnected { self.connect() }
         for _ in 0..<Self.roundsMax {

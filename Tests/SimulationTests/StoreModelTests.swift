@@ -134,7 +134,7 @@ private struct RandomOperations {
         self.lastNumber = lastNumber
     }
 
-    /// Of mail or an outcome, so many after the first.
+    /// A number of mail or an outcome, at most `count` after the first.
     private mutating func number(below count: Int) -> Int64 { self.lastNumber + Int64(self.some(0...count)) }
 
     func person(_ number: Int) -> WhisperID { WhisperID(bits: UInt64(number) << 40 | 7)! }
