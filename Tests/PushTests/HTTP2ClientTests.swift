@@ -245,7 +245,7 @@ import Testing
                 for _ in 0..<10 {
                     group.addTask { (try? await client.send(hello, within: .seconds(60)))?.status == 200 }
                 }
-                // Whoever comes in the pause behind a connection that answered nobody is refused at once.
+                // A request in the pause behind a connection that answered none is refused at once.
                 try await waitUntil("all wait", within: .seconds(60)) {
                     await client.underWay == 10 && peer.requests.count == 1
                 }
@@ -269,7 +269,7 @@ import Testing
         }
     }
 
-    /// What the client's own thread spends on a push-sized request, everything but the peer. Printed, not judged.
+    /// CPU time of the client's own thread for a push-sized request, without the peer. Printed, not judged.
     @Test func whatARequestCosts() async throws {
         try await Peers.with(streamsMax: 1_000) { peer in
             let client = try Peers.client(of: peer)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushCore
 
-/// What answers mean, and what is no token or address.
+/// Meanings of answers, and invalid tokens and addresses.
 @Suite struct ProviderRuleTests {
     private let now = Timestamp(milliseconds: 1_700_000_000_000)
 

@@ -312,7 +312,7 @@ import Testing
     }
 }
 
-/// Whoever looks something up there waits until the end.
+/// Every lookup here waits until the end.
 private final class SilentZones: Sendable {
     private let number = Mutex(0)
     private let isOver = Mutex(false)

@@ -293,7 +293,7 @@ import Testing
             #expect(provider.sent.count == 1)
             // The budget's pause, not the reminder's.
             #expect(try await bench.sql("SELECT due_at < now() + interval '31 s' FROM push.recipients") == "t")
-            // Whoever has read their mail meanwhile is pushed at once.
+            // A recipient that has read its mail meanwhile is pushed at once.
             try await bench.mailIsRead(by: self.alice)
             try await bench.mail(for: self.alice)
             _ = try await bench.sql("UPDATE router.waiting SET accepted_at = now() + interval '1 s'")

@@ -113,7 +113,7 @@ import TestKit
         #expect(coalescer.due(at: late + .seconds(5)).map(\.jobs) == [[self.job(2)]])
     }
 
-    /// Whatever the order of events: each Job is answered once, and no identity is woken twice in a window.
+    /// In any order of events: each Job is answered once, and no identity is woken twice in a window.
     @Test(arguments: UInt64(0)..<100) func everyJobIsAnsweredOnce(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let window = Duration.seconds(5)
