@@ -4,8 +4,8 @@ import Testing
 
 private let benchRows = ProcessInfo.processInfo.environment["STORE_BENCH"].flatMap(Int.init) ?? 0
 
-/// What the cipher costs: the same rows written and read in a plain and in a sealed database. `STORE_BENCH=100000` gives the
-/// number of rows, and a release build the figures of docs/benchmarks.md.
+/// The cost of the cipher: the same rows written and read in a plain and in a sealed database. `STORE_BENCH=100000`
+/// gives the number of rows, and a release build the figures of docs/benchmarks.md.
 @Suite(.serialized, .enabled(if: benchRows > 0)) struct CipherBench {
     private static let rounds = 3
     private static let rowsPerCommit = 100

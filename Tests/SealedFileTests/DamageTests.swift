@@ -3,7 +3,7 @@ import Foundation
 import SQLite
 import Testing
 
-/// What stands on the disk, and what becomes of it when somebody changes it.
+/// Files on the disk, and the result of damage to them.
 @Suite(.timeLimit(.minutes(5))) struct DamageTests {
     private static let preamble = Int(SEALED_FILE_PREAMBLE_BYTES)
     private static let mainRecord = 4_136
@@ -15,7 +15,7 @@ import Testing
         let folder: SealedFolder
         let main: [UInt8]
         let wal: [UInt8]
-        /// What a reader sees after each commit, from the checkpoint on.
+        /// A reader's view after each commit, from the checkpoint on.
         let states: [String]
         /// The writer, whose end would empty the WAL.
         let writer: DatabaseQueue
@@ -48,7 +48,7 @@ import Testing
         "INSERT INTO \(table) VALUES (\(number), '\(String(repeating: "row \(number) ", count: 900))')"
     }
 
-    /// What a new process reads of main file and WAL.
+    /// Rows that a new process reads of main file and WAL.
     private func reading(_ left: Left, main: [UInt8]? = nil, wal: [UInt8]? = nil) throws -> String {
         let file = left.folder.path + "/copy.db"
         for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: file + suffix) }

@@ -3,7 +3,7 @@ import Foundation
 import SQLite
 import Testing
 
-/// What a preamble says of a key, and what the file system refuses.
+/// A preamble's check of a key, and what the file system refuses.
 @Suite struct KeyTests {
     private func key(_ byte: UInt8) -> [UInt8] { [UInt8](repeating: byte, count: 32) }
 
@@ -33,7 +33,7 @@ import Testing
         #expect(sealed_file_check(folder.path + "/empty", right) == SEALED_FILE_MISSING)
     }
 
-    /// Whatever of the preamble changes, no page is read.
+    /// No page is read after any change of the preamble.
     @Test func aDamagedPreambleOpensWithNoKey() throws {
         let folder = try self.made()
         let bytes = folder.bytes(folder.file)

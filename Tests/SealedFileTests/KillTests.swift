@@ -16,7 +16,7 @@ import Testing
     private func killed(in folder: SealedFolder, after lines: Int) async throws -> Int? {
         let file = folder.file
         let (status, output) = try await withCheckedThrowingContinuation { continuation in
-            // Whoever waits for a process holds a thread, and the tests have few.
+            // A wait for a process holds a thread, and the tests have few.
             DispatchQueue(label: "writer").async {
                 continuation.resume(with: Result { try Self.killed(file, after: lines) })
             }

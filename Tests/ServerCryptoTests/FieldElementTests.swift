@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    /// What `*` promises its callers, who add up to four such numbers before they multiply again.
+    /// A promise of `*` to its callers, who add up to four such numbers before they multiply again.
     @Test func productsAreTight() {
         let products = self.vectors.twos.map { FieldElement($0.x) * FieldElement($0.y) }
         let squares = self.vectors.ones.map { FieldElement($0.x).squared }

@@ -6,7 +6,7 @@ import Testing
 
 /// Points and their sums, against libsodium's.
 @Suite struct PointTests {
-    /// Of the main subgroup, encoded.
+    /// Points of the main subgroup, encoded.
     private static func points(_ count: Int, seed: UInt64) -> [[UInt8]] {
         var generator = SeededGenerator(seed: seed)
         return (0..<count).map { _ in Libsodium.multipleOfBase(Libsodium.reduced(generator.bytes(64))) }

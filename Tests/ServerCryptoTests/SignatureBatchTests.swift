@@ -95,8 +95,8 @@ import Testing
     }
 
     /// The owner of a key can give R, or the key, a part of small order. Recipients ask libsodium, which refuses such
-    /// signatures, except for those in which the parts cancel each other. What is accepted here must not depend on
-    /// who else is in the batch.
+    /// signatures, except for those in which the parts cancel each other. The verdict here must not depend on the rest
+    /// of the batch.
     @Test func aPartOfSmallOrderInRIsRefusedAmongOthers() {
         var generator = SeededGenerator(seed: 13)
         let signer = Signer(seed: generator.bytes(32))

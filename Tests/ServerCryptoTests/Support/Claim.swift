@@ -12,7 +12,7 @@ struct Claim {
         SignedDigest(signature: Bytes64(self.signature)!, digest: Bytes32(self.digest)!, key: Bytes32(self.key)!)
     }
 
-    /// What libsodium says of it alone.
+    /// libsodium's verdict on this signature alone.
     var isValidAlone: Bool {
         Signatures.isValid(Bytes64(self.signature)!, over: Bytes32(self.digest)!, by: Bytes32(self.key)!)
     }

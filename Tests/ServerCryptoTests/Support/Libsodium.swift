@@ -60,7 +60,7 @@ enum Libsodium {
     }
 }
 
-/// Who signs, and bends the rules when asked to.
+/// A signer that bends the rules when asked to.
 struct Signer {
     private let keys: Keys
     let publicKey: [UInt8]
