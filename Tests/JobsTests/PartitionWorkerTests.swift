@@ -338,7 +338,7 @@ private actor Owner: PartitionOwner {
 
     func drain() async { await self.worker.drain() }
 
-    /// The next event that fits. Those before it are forgotten.
+    /// The next event that fits. Events before it are dropped.
     @discardableResult
     nonisolated func heard(_ fits: (Event) -> Bool) async -> Event {
         for await event in self.events where fits(event) { return event }

@@ -138,7 +138,7 @@ import Testing
         #expect(drained.most == 1 && worker.inFlight == 0)
         try await self.append(2...2)
         #expect(try await self.bus.depth(of: ["s"]) == [1])
-        // Who drains late does not wait.
+        // A late drain does not wait.
         await worker.drain()
     }
 

@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    /// What counts is what the ledger knows: this message, from the target, to the reporter, in this group or in none.
+    /// The ledger's entry counts: this message, from the target, to the reporter, in this group or in none.
     @Test func evidenceIsVerifiedByTheLedger() async throws {
         try await AuthBench.run { bench in
             try await bench.addRouter()

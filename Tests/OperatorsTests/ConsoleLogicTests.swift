@@ -5,7 +5,7 @@ import ServerCrypto
 import Telemetry
 import Testing
 
-/// What the console's pages are made of.
+/// Building blocks of the console's pages.
 @Suite struct ConsoleLogicTests {
     static let hostile =
         #"</td><script>alert('x')</script><img src=x onerror="x"> & 'single' "double" `tick` &lt; \u202E"#
@@ -125,7 +125,7 @@ import Testing
         let signs = Array("%&=+aF9\u{00}é".utf8) + [0xFF]
         let bytes = (0..<Int(next() % 64)).map { _ in signs[Int(next() % UInt64(signs.count))] }
         guard let form = URLEncodedForm(bytes) else { return }
-        // What was read can be said again.
+        // A form that was read can be written again.
         let value = form["a"] ?? ""
         let address = URLEncodedForm.address("/x", [("a", value), ("b", nil)])
         #expect(URLEncodedForm(address.utf8.drop { $0 != UInt8(ascii: "?") }.dropFirst())?["a"] == value)

@@ -72,7 +72,7 @@ import Testing
             for path in Self.pages { #expect(try await there.get(path).status == 200, "\(path)") }
             #expect(try await there.get("/console/login").headers[.location] == "/console")
 
-            // Whoever has another token by now is not whoever signed in.
+            // A session of one operators' token does not hold with another.
             var rotated = ConsoleBrowser(try HTTPBench(admin: bench, operatorToken: "another-token-of-the-operators"))
             rotated.cookie = here.cookie
             #expect(try await rotated.get("/console").status == 303)

@@ -8,7 +8,7 @@ import Testing
 @Suite struct ExpositionTests {
     private let registry = PrometheusRegistry(service: "router")
 
-    /// What the registry says, without the statistics of the test's own process.
+    /// The registry's text, without the statistics of the test's own process.
     private var text: String {
         self.registry.exposition().split(separator: "\n", omittingEmptySubsequences: false)
             .filter { !$0.contains("process_") }.joined(separator: "\n")

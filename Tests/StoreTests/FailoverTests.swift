@@ -12,7 +12,7 @@ import Testing
                 #expect(!isStandby)
                 pool.close()
             }
-            // What the address asks for goes before: tools may want to read from a standby.
+            // A setting in the address takes precedence: tools may want to read from a standby.
             var configuration = Self.configuration([standby, primary])
             configuration.url += " target_session_attrs=any"
             let pool = PostgresPool(configuration, connections: 1, logger: quiet)

@@ -47,7 +47,7 @@ import Testing
                 while pool.status.waiting == 0 { await Task.yield() }
                 pool.close()
                 #expect(await waiting == .unavailable)
-                // Who has one already may finish.
+                // A caller that has a connection may finish.
                 _ = try await connection.query("SELECT 1")
             }
             await #expect(throws: StoreError.unavailable) { try await pool.query("SELECT 1") }
