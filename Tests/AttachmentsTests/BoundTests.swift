@@ -7,7 +7,7 @@ import TestKit
 import Testing
 
 /// Bounds on the contents of the object store (contract §13b), against a real Postgres.
-@Suite(.timeLimit(.minutes(1))) struct BoundTests {
+@Suite(.timeLimit(.minutes(20))) struct BoundTests {
     private let start = Timestamp.now
 
     private func file(of uploader: WhisperID, _ bytes: Int64) -> AttachmentTable.New {

@@ -6,7 +6,7 @@ import Store
 import Testing
 
 /// The collector and the auditor against a real Postgres.
-@Suite(.timeLimit(.minutes(5))) struct CollectorTests {
+@Suite(.timeLimit(.minutes(20))) struct CollectorTests {
     let start = Timestamp(milliseconds: Timestamp.now.milliseconds - 40 * 86_400_000)
 
     @Test func whatIsOfNoUseLeavesStoreAndTable() async throws {

@@ -9,7 +9,7 @@ import TestKit
 import Testing
 
 /// The adapter for S3 against a real S3 server that checks every signature.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct S3Tests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct S3Tests {
     private func store(
         _ server: S3Server, style: S3Address.Style = .path, secretKey: String = S3Server.secretKey
     ) throws -> S3Store {

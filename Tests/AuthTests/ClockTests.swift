@@ -9,7 +9,7 @@ import Store
 import Testing
 
 /// A process whose clock is off by years (contract §13a, Time): what it does is judged by the database's.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct ClockTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct ClockTests {
     let alice = TestIdentity(1)
     let bob = TestIdentity(2)
 

@@ -5,7 +5,7 @@ import ServerCrypto
 import Testing
 
 /// Guests: proofs, tokens, and how long they are kept (contract §14.3).
-@Suite(.serialized, .timeLimit(.minutes(1))) struct GuestTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct GuestTests {
     let alice = TestIdentity(1)
     let bob = TestIdentity(2)
 

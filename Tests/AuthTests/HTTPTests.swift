@@ -6,7 +6,7 @@ import Hummingbird
 import Logging
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(1))) struct HTTPTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct HTTPTests {
     let alice = TestIdentity(1)
     let bob = TestIdentity(2)
 

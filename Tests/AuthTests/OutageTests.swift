@@ -5,7 +5,7 @@ import Contract
 import Testing
 
 /// What is left when Redis or Postgres fails, or an instance dies.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct OutageTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct OutageTests {
     let alice = TestIdentity(1)
 
     @Test func anEmptiedRedisLogsNobodyOut() async throws {

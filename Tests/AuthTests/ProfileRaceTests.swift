@@ -5,7 +5,7 @@ import Store
 import Testing
 
 /// Devices of one person that do something at the same moment (contract §14.4), against a real Postgres.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct ProfileRaceTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct ProfileRaceTests {
     /// Often enough to meet in every place where two can meet.
     private static let rounds = 60
     private let alice = TestIdentity(1)

@@ -6,7 +6,7 @@ import Store
 import Testing
 
 /// Contract §14.4, against a real Postgres.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct ProfileTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct ProfileTests {
     let alice = TestIdentity(1)
     let bob = TestIdentity(2)
     let carol = TestIdentity(3)

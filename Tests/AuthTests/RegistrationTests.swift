@@ -4,7 +4,7 @@ import Contract
 import ServerCrypto
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(1))) struct RegistrationTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct RegistrationTests {
     let alice = TestIdentity(1)
 
     /// However small the tables were when its statements were planned.

@@ -4,7 +4,7 @@ import Contract
 import ServerCrypto
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(1))) struct SessionTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct SessionTests {
     let alice = TestIdentity(1)
 
     private func refresh(_ login: AuthBench.Login, on bench: AuthBench) async -> Answer {

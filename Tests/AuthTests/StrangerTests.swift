@@ -5,7 +5,7 @@ import Store
 import Testing
 
 /// Bounds on the data of identities without a peer, and of guests, in auth (contract §13b), against a real Postgres.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct StrangerTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct StrangerTests {
     let alice = TestIdentity(1)
     let bob = TestIdentity(2)
     let carol = TestIdentity(3)

@@ -8,7 +8,7 @@ import Hummingbird
 import Testing
 
 /// Tokens that are nobody's, over HTTP (contract §13a): 60 a minute for each address.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct UnknownTokenTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct UnknownTokenTests {
     let alice = TestIdentity(1)
     let bob = TestIdentity(2)
 

@@ -7,7 +7,7 @@ import TestKit
 import Testing
 
 /// Promises of a bus on a Redis Cluster when masters come and go. Six real nodes.
-@Suite(.enabled(if: RedisServer.isExpected), .timeLimit(.minutes(5))) struct RedisClusterTests {
+@Suite(.enabled(if: RedisServer.isExpected), .timeLimit(.minutes(20))) struct RedisClusterTests {
     private static let patience = Duration.seconds(60)
 
     /// Two streams at different masters.

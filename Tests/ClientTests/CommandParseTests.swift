@@ -6,7 +6,7 @@ import Testing
 @testable import WhisperCore
 
 /// Input lines of a user, parsed to verbs.
-@Suite(.timeLimit(.minutes(2))) struct CommandParseTests {
+@Suite(.timeLimit(.minutes(20))) struct CommandParseTests {
     private static let id = "9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10"
 
     private func command(_ host: CoreHost, _ text: String, in chat: String? = nil) async throws -> String {

@@ -6,7 +6,7 @@ import Testing
 @testable import WhisperCore
 
 /// Session, push tokens, settings, typing and presence through the facade, against a server in memory.
-@Suite(.timeLimit(.minutes(2))) struct CoreSessionTests {
+@Suite(.timeLimit(.minutes(20))) struct CoreSessionTests {
     let kit: CoreTests
 
     init() throws { self.kit = try CoreTests() }

@@ -7,7 +7,7 @@ import Testing
 @testable import WhisperCore
 
 /// The facade: commands in, answers and events out, against a server in memory.
-@Suite(.timeLimit(.minutes(2))) struct CoreTests {
+@Suite(.timeLimit(.minutes(20))) struct CoreTests {
     let folder: TemporaryFolder
     let server = FakeServer()
 

@@ -6,7 +6,7 @@ import Testing
 @testable import WhisperClient
 
 /// Two people, a server in memory, and what goes wrong in between. No test sleeps: each waits for an event.
-@Suite(.timeLimit(.minutes(1))) struct EngineTests {
+@Suite(.timeLimit(.minutes(20))) struct EngineTests {
     let folder: TemporaryFolder
     let server = FakeServer()
 

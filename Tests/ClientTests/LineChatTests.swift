@@ -8,7 +8,7 @@ import Testing
 @testable import WhisperCore
 @testable import WhisperTerminal
 
-@Suite(.timeLimit(.minutes(1))) struct ReadAheadTests {
+@Suite(.timeLimit(.minutes(20))) struct ReadAheadTests {
     /// Numbers that a test reads, and how many were.
     private final class Source: Sendable {
         private let read = Mutex(0)

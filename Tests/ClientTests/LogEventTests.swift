@@ -8,7 +8,7 @@ import Testing
 @testable import WhisperCore
 
 /// Events `log` of a core, for hosts that ask for them.
-@Suite(.timeLimit(.minutes(2))) struct LogEventTests {
+@Suite(.timeLimit(.minutes(20))) struct LogEventTests {
     let hosts: CoreHosts
 
     init() throws { self.hosts = try CoreHosts() }

@@ -6,7 +6,7 @@ import Testing
 @testable import WhisperCore
 
 /// A refusal names the parameter that is wrong, and the true reason.
-@Suite(.timeLimit(.minutes(2))) struct RefusalTests {
+@Suite(.timeLimit(.minutes(20))) struct RefusalTests {
     /// They would end the core that the others are asked of, or wait for somebody.
     private static let others: Set<String> = ["identity_create", "identity_restore", "connect", "disconnect", "logout"]
 

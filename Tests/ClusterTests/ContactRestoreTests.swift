@@ -8,7 +8,7 @@ import WhisperClient
 extension CalmCluster {
     /// Spec §14, with the client that people use: the twelve words bring the contact list back.
     @Suite struct ContactRestoring {
-        @Test(.timeLimit(.minutes(2))) func theTwelveWordsBringTheContactsBack() async throws {
+        @Test(.timeLimit(.minutes(20))) func theTwelveWordsBringTheContactsBack() async throws {
             let folder = try TemporaryFolder(named: "contacts")
             defer { folder.remove() }
             let words = Mnemonic.random()

@@ -5,7 +5,7 @@ import TestKit
 import Testing
 
 /// Rooms with a real WebRTC stack beside the terminal client, over a real relay and no other way (contract §15, §17.2).
-@Suite(.serialized, .cluster { $0.hasRelay = true }, .timeLimit(.minutes(5)))
+@Suite(.serialized, .cluster { $0.hasRelay = true }, .timeLimit(.minutes(20)))
 struct MeetingCluster {
     @Test func twoPeersChatThroughTheRelay() async throws {
         let meeting = try await Meeting()

@@ -5,7 +5,7 @@ import TestKit
 @testable import GatewayCore
 
 /// Memory that a gateway holds for clients, for each and for all together. Through a real socket.
-@Suite(.timeLimit(.minutes(1))) struct BoundsTests {
+@Suite(.timeLimit(.minutes(20))) struct BoundsTests {
     private static let ping = #"{"type":"ping","payload":{}}"#
 
     @Test func connectionsWithoutASessionAreEvictedFirstThenTheLargest() {

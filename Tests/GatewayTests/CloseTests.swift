@@ -5,7 +5,7 @@ import Testing
 
 /// How a connection ends that the server closes: with TCP closed as soon as both have said so (RFC 6455 §7.1.1).
 /// Through a real socket. `SilentClientTests` closes with 4010.
-@Suite(.timeLimit(.minutes(1))) struct CloseTests {
+@Suite(.timeLimit(.minutes(20))) struct CloseTests {
     private static let farewell = ClientFrame(opcode: 8, payload: [3, 232])
     private static let binary = ClientFrame(opcode: 2, payload: [1])
     private static let tooBig = ClientFrame(opcode: 1, payload: [UInt8](repeating: 0x20, count: 600_000))

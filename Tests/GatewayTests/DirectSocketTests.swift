@@ -7,7 +7,7 @@ import Testing
 @testable import GatewayCore
 
 /// Bytes that go to a socket without the channel's queue, and bytes that wait in it.
-@Suite(.timeLimit(.minutes(1))) struct DirectSocketTests {
+@Suite(.timeLimit(.minutes(20))) struct DirectSocketTests {
     /// More than the kernel keeps for both ends of a connection.
     private static let flood = 32 << 20
 

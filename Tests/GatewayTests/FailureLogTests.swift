@@ -4,7 +4,7 @@ import Testing
 @testable import GatewayCore
 
 /// Every INTERNAL_ERROR is logged once, with its cause and its trace.
-@Suite(.timeLimit(.minutes(1))) struct FailureLogTests {
+@Suite(.timeLimit(.minutes(20))) struct FailureLogTests {
     @Test func aRequestThatTheBusDoesNotTakeIsLoggedOnce() async throws {
         let recorder = LogRecorder()
         try await GatewayBench.run(logger: recorder.logger) { bench in

@@ -5,7 +5,7 @@ import Testing
 @testable import GatewayCore
 
 /// Answers to a client without a session, or with a wrong one. Through a real socket.
-@Suite(.timeLimit(.minutes(1))) struct GatewayFrameTests {
+@Suite(.timeLimit(.minutes(20))) struct GatewayFrameTests {
     @Test func theUpgradeIsAnsweredAsRFC6455Shows() async throws {
         try await GatewayBench.run { bench in
             let client = try await TestClient.connect(port: bench.port)

@@ -5,7 +5,7 @@ import Testing
 @testable import GatewayCore
 
 /// Guests through a real socket (contract §14.3); the test plays auth.
-@Suite(.timeLimit(.minutes(1))) struct GatewayGuestTests {
+@Suite(.timeLimit(.minutes(20))) struct GatewayGuestTests {
     @Test func aProofMakesTheConnectionTheGuests() async throws {
         try await GatewayBench.run { bench in
             let client = try await bench.client()

@@ -6,7 +6,7 @@ import Testing
 @testable import GatewayCore
 
 /// Messages on their way through a gateway, both directions. The test plays router and auth.
-@Suite(.timeLimit(.minutes(1))) struct GatewayMailTests {
+@Suite(.timeLimit(.minutes(20))) struct GatewayMailTests {
     private let sender = WhisperID("WSP-JBPU-D452-TLT4")!
     private let recipient = WhisperID("WSP-AAAA-AAAA-AAAA")!
 

@@ -4,7 +4,7 @@ import Testing
 @testable import GatewayCore
 
 /// Frames that the gateway itself handles, as the catalogue has them.
-@Suite(.timeLimit(.minutes(1))) struct GatewayRouteTests {
+@Suite(.timeLimit(.minutes(20))) struct GatewayRouteTests {
     private static let types = FrameCatalogue.all.filter(\.isForTheGateway).map(\.type)
 
     /// A debug build ends here if a frame has no case in `Gateway.answer`.

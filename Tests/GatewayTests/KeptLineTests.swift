@@ -5,7 +5,7 @@ import Testing
 @testable import GatewayCore
 
 /// Which packets a gateway has stored (contract §14.11): lines to all, of a stream whose lines are kept, and nothing else.
-@Suite(.timeLimit(.minutes(2))) struct KeptLineTests {
+@Suite(.timeLimit(.minutes(20))) struct KeptLineTests {
     @Test func aLineToAllBecomesAJob() async throws {
         try await LiveBench.run(gateways: 1) { bench in
             let stream = bench.stream(epoch: 3, content: 9, generation: 2, isTranscribed: true)

@@ -5,7 +5,7 @@ import Testing
 @testable import GatewayCore
 
 /// Content of live conversations, from a whisperer's socket to listeners' sockets, at two gateways (contract §14.9, §14.10).
-@Suite(.timeLimit(.minutes(2))) struct LiveContentTests {
+@Suite(.timeLimit(.minutes(20))) struct LiveContentTests {
     @Test func aKeystrokeReachesListenersOfAllGateways() async throws {
         try await LiveBench.run { bench in
             let whisperer = try await bench.whisperer()

@@ -5,7 +5,7 @@ import Testing
 
 #if !DEBUG
 /// A debug build ends there.
-@Suite(.timeLimit(.minutes(1))) struct OwnBugTests {
+@Suite(.timeLimit(.minutes(20))) struct OwnBugTests {
     @Test func aCorruptedPayloadIsAnInternalError() async throws {
         try await GatewayBench.run { bench in
             let (client, connection) = try await bench.boundClient()

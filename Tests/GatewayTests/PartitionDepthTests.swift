@@ -5,7 +5,7 @@ import Testing
 @testable import GatewayCore
 
 /// How a gateway knows how much waits in the streams that it writes to.
-@Suite(.timeLimit(.minutes(1))) struct PartitionDepthTests {
+@Suite(.timeLimit(.minutes(20))) struct PartitionDepthTests {
     private let partition = Partition.all[3]
 
     @Test func aStreamIsAskedForUntilItIsSeenEmpty() {

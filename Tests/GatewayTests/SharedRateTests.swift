@@ -7,7 +7,7 @@ import Testing
 private let sender = WhisperID("WSP-JBPU-D452-TLT4")!
 
 /// Limits that hold whatever the number of connections (contract §13a). Through real sockets.
-@Suite(.timeLimit(.minutes(1))) struct SharedRateTests {
+@Suite(.timeLimit(.minutes(20))) struct SharedRateTests {
     /// Reads the mailbox Jobs of a partition until so many messages have come.
     /// - Returns: how many were within their rate.
     private func accepted(of count: Int, in partition: Partition, _ bench: GatewayBench) async throws -> Int {
@@ -117,7 +117,7 @@ private let sender = WhisperID("WSP-JBPU-D452-TLT4")!
 }
 
 /// Tokens that are nobody's, and failed proofs (contract §13a). Through real sockets.
-@Suite(.timeLimit(.minutes(1))) struct UnknownTokenTests {
+@Suite(.timeLimit(.minutes(20))) struct UnknownTokenTests {
     /// Counts the codes of so many answers.
     private func codes(of count: Int, on client: TestClient) async throws -> [String: Int] {
         var codes: [String: Int] = [:]

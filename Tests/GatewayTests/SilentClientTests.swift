@@ -5,7 +5,7 @@ import Testing
 @testable import GatewayCore
 
 /// Clients that say nothing, and clients that hear nothing (contract §3). Through a real socket.
-@Suite(.timeLimit(.minutes(1))) struct SilentClientTests {
+@Suite(.timeLimit(.minutes(20))) struct SilentClientTests {
     private let identity = WhisperID("WSP-JBPU-D452-TLT4")!
     private static let ping = #"{"type":"ping","payload":{}}"#
 

@@ -4,7 +4,7 @@ import Jobs
 import TestKit
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct RequestWorkerTests {
+@Suite(.timeLimit(.minutes(20))) struct RequestWorkerTests {
     private let bus = MemoryBus()
     private let node = NodeID(value: 4)
     private let frame = ServiceRequest.Body.frame(type: "f", payload: [])

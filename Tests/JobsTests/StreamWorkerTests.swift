@@ -6,7 +6,7 @@ import Synchronization
 import TestKit
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct StreamWorkerTests {
+@Suite(.timeLimit(.minutes(20))) struct StreamWorkerTests {
     private let bus = MemoryBus()
 
     private static func bounds(claimIdle: Duration = .seconds(60), takeMax: Int = 8) -> StreamConsumer.Bounds {

@@ -8,7 +8,7 @@ import Store
 import Testing
 
 /// `report`, and what operators make of reports (contract §10).
-@Suite(.serialized, .timeLimit(.minutes(1))) struct AdminReportTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct AdminReportTests {
     let alice = TestIdentity(1)
     let mallory = TestIdentity(2)
     let carol = TestIdentity(3)

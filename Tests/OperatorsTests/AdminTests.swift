@@ -7,7 +7,7 @@ import Telemetry
 import Testing
 
 /// The operators' HTTP: who may, what bans do, and that everything is recorded (contract §10).
-@Suite(.serialized, .timeLimit(.minutes(1))) struct AdminTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct AdminTests {
     let alice = TestIdentity(1)
     let bob = TestIdentity(2)
 

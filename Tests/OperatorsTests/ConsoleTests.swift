@@ -8,7 +8,7 @@ import ServerCrypto
 import Testing
 
 /// The operators' pages: who may, what a form does, and that it is all as with `/admin`.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct ConsoleTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct ConsoleTests {
     let alice = TestIdentity(1)
     let bob = TestIdentity(2)
     static let pages = [

@@ -3,7 +3,7 @@ import Contract
 import Testing
 
 /// Bans of guests (contract §10, §14.3).
-@Suite(.serialized, .timeLimit(.minutes(1))) struct GuestBanTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct GuestBanTests {
     let alice = TestIdentity(1)
     let bob = TestIdentity(2)
 

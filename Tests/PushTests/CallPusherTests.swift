@@ -6,7 +6,7 @@ import Testing
 @testable import PushCore
 
 /// Calls: at once, only while they ring, and ended where a ring may have been heard.
-@Suite(.timeLimit(.minutes(2))) struct CallPusherTests {
+@Suite(.timeLimit(.minutes(20))) struct CallPusherTests {
     private let alice = WhisperID(bits: 1)!
 
     @Test func aCallAndItsEndGoToTheTokenForCalls() async throws {

@@ -8,7 +8,7 @@ import Testing
 @testable import PushCore
 
 /// The client against a real server of HTTP/2 over TLS that misbehaves as it is told.
-@Suite(.timeLimit(.minutes(1))) struct HTTP2ClientTests {
+@Suite(.timeLimit(.minutes(20))) struct HTTP2ClientTests {
     @Test func aRequestArrivesWholeAndItsAnswerComesBack() async throws {
         try await Peers.with(answer: { _ in .answer(status: 418, headers: [("retry-after", "3")], body: "teapot") }) {
             peer in

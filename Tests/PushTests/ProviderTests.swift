@@ -11,7 +11,7 @@ import Testing
 @testable import PushCore
 
 /// Each provider against a peer that demands what the provider's documentation demands.
-@Suite(.timeLimit(.minutes(1))) struct ProviderTests {
+@Suite(.timeLimit(.minutes(20))) struct ProviderTests {
     private static let pushes: [Push.Kind] = [
         .mail(isReminder: false), .mail(isReminder: true), .knock, .call(isVideo: true), .callOver,
     ]

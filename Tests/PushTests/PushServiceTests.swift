@@ -7,7 +7,7 @@ import Testing
 @testable import PushCore
 
 /// Mail's wake-ups from the Job to the database, with a provider that is told what to answer.
-@Suite(.timeLimit(.minutes(2))) struct PushServiceTests {
+@Suite(.timeLimit(.minutes(20))) struct PushServiceTests {
     private let alice = WhisperID(bits: 1)!
     private let bob = WhisperID(bits: 2)!
 

@@ -7,7 +7,7 @@ import Testing
 @testable import RouterCore
 
 /// The ledger by days. The database's clock is the test's, and in most of them shortly before or after a midnight.
-@Suite(.timeLimit(.minutes(2))) struct LedgerTests {
+@Suite(.timeLimit(.minutes(20))) struct LedgerTests {
     /// 1 January 2026, 00:00 in UTC.
     private let midnight = Timestamp(milliseconds: 1_767_225_600_000)
 

@@ -4,7 +4,7 @@ import SQLite
 import Testing
 
 /// Files on the disk, and the result of damage to them.
-@Suite(.timeLimit(.minutes(5))) struct DamageTests {
+@Suite(.timeLimit(.minutes(20))) struct DamageTests {
     private static let preamble = Int(SEALED_FILE_PREAMBLE_BYTES)
     private static let mainRecord = 4_136
     private static let walHeader = 72

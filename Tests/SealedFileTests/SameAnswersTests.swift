@@ -3,7 +3,7 @@ import SQLite
 import Testing
 
 /// Random statements: a sealed database answers as a plain one does.
-@Suite(.timeLimit(.minutes(5))) struct SameAnswersTests {
+@Suite(.timeLimit(.minutes(20))) struct SameAnswersTests {
     /// Two connections to one database. A transaction of one keeps the other from writing.
     private struct Pair {
         let sealed: [DatabaseQueue]

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ServiceRuntime
 
-@Suite(.timeLimit(.minutes(1))) struct HTTPListenerTests {
+@Suite(.timeLimit(.minutes(20))) struct HTTPListenerTests {
     private struct Surprise: Error {}
 
     /// An error that answers for itself, as a service declares it.

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ServiceRuntime
 
-@Suite(.timeLimit(.minutes(1))) struct ServiceProcessTests {
+@Suite(.timeLimit(.minutes(20))) struct ServiceProcessTests {
     private let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     /// Runs a process with the given parts, lets `body` talk to its ops listener, then expects it to end well.

@@ -12,7 +12,7 @@ import TestKit
 /// The model of the store that simulations run on is worth what its likeness to Postgres is worth: the same random operations, as
 /// the router's own statements, are played against both, and every row must be the same.
 @Suite struct StoreModelTests {
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.timeLimit(.minutes(20)))
     func theModelAnswersAsPostgresDoes() async throws {
         let postgres = try await PostgresServer.temporary()
         do {

@@ -10,7 +10,7 @@ import Testing
 @testable import WhisperTerminal
 
 /// Requests of commands to a core, and the answers.
-@Suite(.timeLimit(.minutes(2))) struct CoreClientTests {
+@Suite(.timeLimit(.minutes(20))) struct CoreClientTests {
     let hosts: CoreHosts
 
     init() throws { self.hosts = try CoreHosts() }

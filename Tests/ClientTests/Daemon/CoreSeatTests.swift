@@ -8,7 +8,7 @@ import Testing
 @testable import WhisperCore
 
 /// Several programs that share one core.
-@Suite(.timeLimit(.minutes(2))) struct CoreSeatTests {
+@Suite(.timeLimit(.minutes(20))) struct CoreSeatTests {
     let hosts: CoreHosts
 
     init() throws { self.hosts = try CoreHosts() }

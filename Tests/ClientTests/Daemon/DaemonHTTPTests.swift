@@ -11,7 +11,7 @@ import Testing
 @testable import WhisperTerminal
 
 /// HTTP in front of a core.
-@Suite(.timeLimit(.minutes(2))) struct DaemonHTTPTests {
+@Suite(.timeLimit(.minutes(20))) struct DaemonHTTPTests {
     static let token = String(repeating: "t", count: 32)
 
     let hosts: CoreHosts

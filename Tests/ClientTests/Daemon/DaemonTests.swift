@@ -11,7 +11,7 @@ import Testing
 @testable import WhisperTerminal
 
 /// Lines and sockets between a program and a core.
-@Suite(.timeLimit(.minutes(2))) struct DaemonTests {
+@Suite(.timeLimit(.minutes(20))) struct DaemonTests {
     let folder: TemporaryFolder
 
     init() throws { self.folder = try TemporaryFolder() }

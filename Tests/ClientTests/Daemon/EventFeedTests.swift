@@ -5,7 +5,7 @@ import Testing
 @testable import WhisperCore
 
 /// Events for readers that come and go, and for those that are slow.
-@Suite(.timeLimit(.minutes(2))) struct EventFeedTests {
+@Suite(.timeLimit(.minutes(20))) struct EventFeedTests {
     /// A feed whose store has numbered events.
     private func feed(_ count: Int64) -> EventFeed {
         EventFeed { position in

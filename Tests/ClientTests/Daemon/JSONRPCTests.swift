@@ -6,7 +6,7 @@ import Testing
 @testable import WhisperCore
 
 /// JSON-RPC 2.0 in front of a core.
-@Suite(.timeLimit(.minutes(2))) struct JSONRPCTests {
+@Suite(.timeLimit(.minutes(20))) struct JSONRPCTests {
     let folder: TemporaryFolder
     let core: Core
 

@@ -8,7 +8,7 @@ import Testing
 @testable import WhisperTerminal
 
 /// Events that are given to a program by HTTP.
-@Suite(.timeLimit(.minutes(2))) struct WebhookTests {
+@Suite(.timeLimit(.minutes(20))) struct WebhookTests {
     private struct State {
         var posted: [String] = []
         var pauses: [Duration] = []

@@ -6,7 +6,7 @@ import Testing
 @testable import WhisperCore
 
 /// Live conversations as verbs and events of the core, as far as they need no server (contract §14).
-@Suite(.timeLimit(.minutes(2))) struct LiveVerbTests {
+@Suite(.timeLimit(.minutes(20))) struct LiveVerbTests {
     let hosts: CoreHosts
 
     init() throws { self.hosts = try CoreHosts() }

@@ -6,7 +6,7 @@ import Testing
 @testable import WhisperCore
 
 /// Profiles of several devices as verbs, against a server in memory (contract §14.4).
-@Suite(.timeLimit(.minutes(2))) struct ProfileVerbTests {
+@Suite(.timeLimit(.minutes(20))) struct ProfileVerbTests {
     let hosts: CoreHosts
 
     init() throws { self.hosts = try CoreHosts() }

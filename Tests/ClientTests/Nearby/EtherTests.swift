@@ -6,7 +6,7 @@ import Testing
 @testable import WhisperClient
 
 /// Links over a radio at a socket, in the air that `Tests/ClusterTests/Core/ether.py` plays.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct EtherTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct EtherTests {
     private static let hello = NearbyValue.bytes(Array("hello".utf8))
 
     /// Two links that know each other.

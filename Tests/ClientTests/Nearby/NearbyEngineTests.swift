@@ -7,7 +7,7 @@ import Testing
 @testable import WhisperClient
 
 /// Two people next to each other, with a server in memory or without. No test sleeps: each waits for an event.
-@Suite(.timeLimit(.minutes(1))) struct NearbyEngineTests {
+@Suite(.timeLimit(.minutes(20))) struct NearbyEngineTests {
     let folder: TemporaryFolder
     let server = FakeServer()
     let air = FakeAir()

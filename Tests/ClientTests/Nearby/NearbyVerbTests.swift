@@ -6,7 +6,7 @@ import Testing
 @testable import WhisperCore
 
 /// Phones nearby through the facade: two cores and a bare phone in one room, with a server in memory that goes away.
-@Suite(.timeLimit(.minutes(1))) struct NearbyVerbTests {
+@Suite(.timeLimit(.minutes(20))) struct NearbyVerbTests {
     let folder: TemporaryFolder
     let server = FakeServer()
     let air = FakeAir()

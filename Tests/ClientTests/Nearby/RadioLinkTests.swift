@@ -6,7 +6,7 @@ import Testing
 @testable import WhisperClient
 
 /// The link over a radio in memory.
-@Suite(.timeLimit(.minutes(1))) struct RadioLinkTests {
+@Suite(.timeLimit(.minutes(20))) struct RadioLinkTests {
     private static let anna = NearbyPeer(name: "anna")
 
     private func comes(_ radio: FakeRadio) {

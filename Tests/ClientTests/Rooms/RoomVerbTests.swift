@@ -6,7 +6,7 @@ import Testing
 @testable import WhisperCore
 
 /// Rooms as verbs and events of the core: two hosts with WebRTC stacks that the test plays (contract §15).
-@Suite(.timeLimit(.minutes(2))) struct RoomVerbTests {
+@Suite(.timeLimit(.minutes(20))) struct RoomVerbTests {
     let hosts: CoreHosts
 
     init() throws { self.hosts = try CoreHosts() }
