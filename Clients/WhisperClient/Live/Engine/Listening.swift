@@ -1,6 +1,6 @@
 package import Contract
 
-/// A conversation of somebody else, as long as its user listens.
+/// A conversation of another identity, while our user listens.
 struct Listening {
     let link: LinkKeys
     let name: String
@@ -11,7 +11,8 @@ struct Listening {
     var machine: ListeningMachine
     var ears: ListenerMachine
     var keys: PacketKeys
-    /// Answers to questions up to this one are of an earlier visit: whoever left and listens again may still hear them.
+    /// Answers to questions up to this one belong to an earlier visit. They may arrive after the user left and listens
+    /// again.
     let askedBefore: UInt64
 
     mutating func disconnected() {
@@ -20,9 +21,9 @@ struct Listening {
     }
 }
 
-/// What a user does who listens.
+/// The commands of a listener.
 extension WhisperClient {
-    /// Shows whose conversation a link names. Needs no connection.
+    /// Fetches the info of a link's conversation. Needs no connection.
     package func look(at link: ListenLink) async throws(LiveError) -> ConversationLook {
         let keys = LinkKeys(secret: link.secret)
         let answer: HTTPAnswer
@@ -41,13 +42,13 @@ extension WhisperClient {
         }
     }
 
-    /// Conversations that were listened to before, the last one first.
+    /// Conversations that the user has listened to, the most recent first.
     package func heard() throws(ClientStoreError) -> [HeardConversation] { try self.live.heard() }
 
-    /// Begins to listen, now or when the server is there.
+    /// Begins to listen, now or once the connection is bound.
     /// - Parameters:
-    ///   - look: what `look(at:)` showed, and the user has agreed to.
-    ///   - name: as the whisperer is to see it.
+    ///   - look: the result of `look(at:)`, which the user has agreed to.
+    ///   - name: the name that the whisperer sees.
     package func listen(
         to link: ListenLink, _ look: ConversationLook, name: String, passcode: String?, note: String?
     ) throws(LiveError) {
@@ -69,7 +70,7 @@ extension WhisperClient {
         self.liveTasks?.yield(.listen(id, step))
     }
 
-    /// Leaves. Whoever is let in may come back without knocking.
+    /// Leaves the conversation. An admitted listener may rejoin without a knock.
     package func stopListening(to id: ConversationID) async throws(LiveError) {
         guard self.listening.removeValue(forKey: id) != nil, self.token != nil else { return }
         try await self.ask(LiveLeave(id))
@@ -91,7 +92,7 @@ extension WhisperClient {
                 case .knock: return try await self.knock(id)
                 }
             } catch {
-                // Whoever left and listens again asks anew.
+                // If the user left and listens again, the new visit asks for itself.
                 guard error != .offline, self.listening[id]?.askedBefore == visit else { return }
                 var refusal: (code: ErrorCode?, after: Duration?) = (nil, nil)
                 if case .refused(let code, let after) = error { refusal = (code, after) }
@@ -121,7 +122,7 @@ extension WhisperClient {
             LiveKnock(id, link: listening.link, keys: self.keys.publicKeys, knock: knock))
     }
 
-    /// - Parameter note: of the whisperer.
+    /// - Parameter note: the whisperer's note.
     private func tellIfOver(_ id: ConversationID, note: String? = nil) {
         guard case .over(let end)? = self.listening[id]?.machine.state else { return }
         self.listening[id]?.ears.disconnected()
@@ -175,7 +176,7 @@ extension WhisperClient {
                 as: .refuse(to: .identity(own)), of: id, signedBy: listening.publicKeys, reader: self.keys.pair
             ).flatMap { RefusalNote($0)?.note }
         }
-        // It may be told twice.
+        // The server may repeat the notice.
         if case .over = listening.machine.state { return }
         self.listening[id]?.machine.refused(refused.reason)
         self.tellIfOver(id, note: note)

@@ -1,39 +1,39 @@
 package import Contract
 
-/// What an application is told of a live conversation.
+/// An event of a live conversation, for the application.
 package enum LiveNews: Sendable, Equatable {
-    // Of conversations of our own.
+    // Events of our own conversations.
 
-    /// This device holds the stream: what is typed goes out.
+    /// This device holds the stream: typed text is sent.
     case started(isResumed: Bool)
-    /// It does not any more.
+    /// This device no longer holds the stream.
     case stopped(LiveStopped.Reason)
-    /// Somebody knocks, and our user is to decide.
+    /// A listener knocks, and our user must decide.
     case asks(PrincipalID, name: String, note: String?)
-    /// What has become of a listener, and how many listen now.
+    /// A listener's new status, and the number of present listeners.
     case listener(PrincipalID, name: String, LiveListenerChanged.Status, joined: Int)
     case attention(PrincipalID, name: String, LiveAttention.Want)
-    /// From here on content is sealed with new keys.
+    /// Content is sealed with new keys from now on.
     case keysChanged(generation: Int)
-    /// The stream cannot be held: the server refuses.
+    /// The server refuses to let this device hold the stream.
     case refused(ErrorCode)
 
-    // Of conversations of others.
+    // Events of other identities' conversations.
 
     /// The whisperer decides.
     case waiting
     case joined(LiveStreamState, isTranscribed: Bool)
     case state(LiveState.State)
     case heard(ListenerMachine.Action)
-    /// - Parameter note: of the whisperer.
+    /// - Parameter note: the whisperer's note.
     case over(ListeningMachine.End, note: String?)
 }
 
-/// Why a live conversation could not be made or found.
+/// The reason why a command about live conversations or profiles failed.
 package enum LiveError: Error, Equatable {
     /// There is no session now.
     case offline
-    /// No answer in time, or the connection broke.
+    /// No answer in time, or the connection ended.
     case noAnswer
     case refused(ErrorCode?, retryAfter: Duration?)
     /// The number is the HTTP status, 0 for an unreadable body.
@@ -41,18 +41,18 @@ package enum LiveError: Error, Equatable {
     case unreachable(LinkError)
     /// No such conversation, or the link has been replaced.
     case notFound
-    /// What the server shows is not what the link vouches for.
+    /// The server's answer does not match the link's keys.
     case forged
     case nameTaken
-    /// Conversations of our own belong to the profile that would be given up.
+    /// Our own conversations belong to the profile that would be given up.
     case inUse
-    /// Another device has written what we would write over, or we have not read it.
+    /// Another device has written since, or this version was not read here.
     case changed
-    /// The server shows something older than what was seen.
+    /// The server shows an older document than this device has seen.
     case outdated
-    /// Our keys do not open what the server has.
+    /// Our keys do not open the server's document.
     case unreadable
-    /// More keys than one share of a transcript holds.
+    /// Too many keys for one share of a transcript, or too many bytes for a document.
     case tooLong
     case store(ClientStoreError)
 }

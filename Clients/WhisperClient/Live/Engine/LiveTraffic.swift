@@ -1,21 +1,21 @@
 import Contract
 
-/// Something about a live conversation that takes questions to the server. All live with one connection.
+/// Work on a live conversation that needs questions to the server. It ends with the connection.
 enum LiveTask: Sendable {
-    /// Take the stream, or take it up again.
+    /// Take the stream, or resume it.
     case start(ConversationID)
     /// Send the grants that are due.
     case grant(ConversationID)
     case refuse(ConversationID, AdmissionDesk.Caller, LiveRefuse.Reason)
-    /// Find out who holds the stream: our packets are refused.
+    /// Query the stream's holder: our packets are refused.
     case findHolder(ConversationID)
     case listen(ConversationID, ListeningMachine.Step)
     case rejoin(UUIDText)
 }
 
-/// Where live conversations meet the client's connection.
+/// Connects live conversations to the client's connection.
 extension WhisperClient {
-    /// Runs what is asked for, side by side. Lives as long as a connection.
+    /// Runs the tasks concurrently, until the connection ends.
     func performLiveTasks(_ tasks: AsyncStream<LiveTask>) async {
         await withDiscardingTaskGroup { group in
             for await task in tasks { group.addTask { await self.perform(task) } }
@@ -35,7 +35,7 @@ extension WhisperClient {
         self.pump()
     }
 
-    /// The session counts on this connection: streams are taken up again, and listeners come back.
+    /// The connection is bound to the session: streams are resumed, and listeners rejoin.
     func liveBound() {
         for id in self.whispering.keys {
             self.whispering[id]?.machine.stopped()
@@ -58,7 +58,7 @@ extension WhisperClient {
         for id in self.visits.keys { self.visits[id]?.machine.disconnected() }
     }
 
-    /// Frames about live conversations. Those of conversations that nobody here knows change nothing.
+    /// Frames about live conversations. Frames of unknown conversations change nothing.
     func take(live frame: (any ServerFrame)?, answering number: UInt64?) {
         switch frame {
         case let started as LiveStarted: self.take(started)
@@ -123,7 +123,7 @@ extension WhisperClient {
         self.roomsTick()
     }
 
-    /// Writes the packets whose time has come.
+    /// Writes the packets that are due.
     func pumpLive() {
         guard self.session.isBound, self.token != nil else { return }
         for id in self.whispering.keys { self.pumpPackets(of: id) }

@@ -1,9 +1,9 @@
 package import Contract
 
-/// What a user does with conversations of its own that nobody need whisper in now (contract §14.6, §14.11).
+/// Commands for our own conversations that need no stream (contract §14.6, §14.11).
 extension WhisperClient {
-    /// All of them.
-    /// - Returns: each with what the server says of it; `nil` of one that nobody has whispered in yet.
+    /// All our conversations.
+    /// - Returns: each with the server's view of it; `nil` if it never had a stream.
     package func ownConversations() async throws(LiveError) -> [(OwnConversation, LiveConversation?)] {
         let (own, profile) = try self.kept { (try $0.conversations(), try $0.profile().id) }
         guard !own.isEmpty else { return [] }
@@ -12,14 +12,14 @@ extension WhisperClient {
             let answer = try await self.ask(LiveList(profile))
             known = (answer as? LiveConversations)?.conversations ?? []
         } catch {
-            // The profile itself is made with its first stream.
+            // The first stream creates the profile at the server.
             guard case .refused(.notFound, _) = error else { throw error }
         }
         return own.map { one in (one, known.first { $0.conversation == one.id }) }
     }
 
-    /// Keeps the conversation as it is now, and tells the server. To be repeated if the server did not answer: it is told all of
-    /// it each time.
+    /// Stores the conversation, and updates it at the server. Repeat it if the server did not answer: each update
+    /// contains everything.
     package func update(_ conversation: OwnConversation) async throws(LiveError) {
         let profile = try self.kept { store in
             try store.update(conversation)
@@ -37,7 +37,7 @@ extension WhisperClient {
                     id, linkVerifier: Bytes32(conversation.link.verifier), transcriptDays: conversation.transcriptDays,
                     info: info))
         } catch {
-            // The server is told with the first stream.
+            // The first stream creates the conversation at the server.
             guard case .refused(.notFound, _) = error else { throw error }
         }
     }
@@ -57,7 +57,7 @@ extension WhisperClient {
     /// Transcripts that the server keeps, the newest first.
     package func transcripts(of id: ConversationID) async throws(LiveError) -> [Transcript] {
         var (found, cursor): ([Transcript], String?) = ([], nil)
-        // A hostile server may not keep us busy for ever.
+        // A hostile server must not keep us busy for ever.
         for _ in 0..<Self.transcriptPagesMax {
             let body = try await self.fetch(TranscriptPage.path(id, cursor: cursor))
             guard let page = TranscriptPage(body) else { throw .server(status: 0) }
@@ -68,7 +68,7 @@ extension WhisperClient {
         return found
     }
 
-    /// Gives the lines of a stream to whoever gets the link.
+    /// Makes a link that opens the lines of a stream.
     /// - Parameter expiresIn: 60 seconds to 365 days.
     /// - Throws: `.tooLong` if the lines have more keys than one share holds, or are on more than `linePagesMax` pages.
     package func share(
@@ -107,7 +107,7 @@ extension WhisperClient {
     }
 
     private static let transcriptPagesMax = 100
-    /// Of the lines of one transcript.
+    /// Pages of one transcript's lines.
     private static let linePagesMax = 10_000
 
     private func fetch(_ path: String) async throws(LiveError) -> [UInt8] {

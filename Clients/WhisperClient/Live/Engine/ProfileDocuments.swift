@@ -1,16 +1,16 @@
 package import Contract
 
-/// What the devices of a profile leave for each other (contract §14.4). The server keeps it and cannot read it.
+/// Documents that the devices of a profile share (contract §14.4). The server keeps them and cannot read them.
 extension WhisperClient {
-    /// - Throws: `.notFound` if nothing was written under the name, or we are in no profile; `.outdated` if the server shows
-    ///   an older document than this device has seen; `.unreadable`.
+    /// - Throws: `.notFound` if no document has this name, or we are in no profile; `.outdated` if the server shows an
+    ///   older document than this device has seen; `.unreadable`.
     package func profileDocument(_ name: ProfileDocumentName) async throws(LiveError) -> ProfileDocument {
         let link = try self.profileLink()
         let body = try await self.documentBody { (server, token) throws(LinkError) in
             try await server.get(Self.path(of: name, link.id), bearer: token)
         }
         guard let read = DocumentBody.read(body) else { throw .server(status: 0) }
-        // While the secret is renewed, some have the next key already.
+        // While the secret is renewed, some documents already have the next key.
         let secrets = [link.secret] + (try self.kept { try $0.nextProfileSecret() }.map { [$0] } ?? [])
         let texts = secrets.lazy.compactMap { secret in
             DocumentText(read.sealed, as: name, of: link.id, key: ProfileKeys(secret: secret).documentKey)
@@ -23,12 +23,12 @@ extension WhisperClient {
             content: text.content)
     }
 
-    /// Writes over the version that was read here.
+    /// Replaces the version that was read here.
     /// - Parameters:
-    ///   - version: 0 for the first writing.
-    ///   - secret: the next one of the profile, while it is renewed.
-    /// - Throws: `.changed` if another device has written meanwhile, or this version was not read here; `.tooLong` if the
-    ///   server would not keep it.
+    ///   - version: 0 for the first write.
+    ///   - secret: the profile's next secret, while it is renewed.
+    /// - Throws: `.changed` if another device has written meanwhile, or this version was not read here; `.tooLong` if
+    ///   the document is too long for the server.
     package func write(
         _ content: String, as name: ProfileDocumentName, over version: Int64, secret: SecretBytes? = nil
     ) async throws(LiveError) -> ProfileDocument {
@@ -40,7 +40,7 @@ extension WhisperClient {
         let sealed = DocumentText(counter: counter, content: content).sealed(
             as: name, of: link.id, key: ProfileKeys(secret: secret ?? link.secret).documentKey,
             nonce: Sodium.random(LiveLimits.nonceBytes))
-        // Whatever the counter grows to, the document can be sealed anew.
+        // Leave room for the longest counter, so that the document can always be sealed again.
         let bytes = sealed.ciphertext.count - "\(counter)".utf8.count + "\(Int64.max)".utf8.count
         guard bytes <= Limits.profileDocumentBytesMax else { throw .tooLong }
         let body = try await self.documentBody { (server, token) throws(LinkError) in
@@ -50,7 +50,7 @@ extension WhisperClient {
         }
         guard let written = DocumentBody.written(body) else { throw .server(status: 0) }
         let news = SeenDocument(version: written.version, counter: counter)
-        // Another device may have written since, and we have seen it.
+        // Another device may have written since, and this device may have seen its document.
         _ = try self.kept { try $0.note(news, as: name, of: link.id) }
         return ProfileDocument(
             name: name, version: written.version, updatedAt: Timestamp(milliseconds: written.updatedAt),
@@ -68,12 +68,12 @@ extension WhisperClient {
         let answer: HTTPAnswer
         do throws(LinkError) { answer = try await ask(self.server, token.token) } catch { throw .unreachable(error) }
         guard answer.status != 412 else { throw .changed }
-        // Documents of a profile whose members have no peers may be smaller.
+        // The server's limit is lower for a profile whose members have no peers.
         guard answer.status != 413 else { throw .tooLong }
         return try Self.profileBody(of: answer)
     }
 
-    /// Another device has changed something. What the server says of other profiles changes nothing.
+    /// Another device has changed our profile. Notices about other profiles are ignored.
     func take(_ changed: ProfileChanged) {
         guard let own = try? self.live.profile().id, own == changed.profileID else { return }
         self.publish(.passing(.profile(own, changed.change)))

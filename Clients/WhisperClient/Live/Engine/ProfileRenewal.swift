@@ -1,18 +1,18 @@
 import Contract
 
-/// Another secret for our profile, for when a device was taken out of it (contract §14.4).
+/// Renews the secret of our profile after a device was removed from it (contract §14.4).
 extension WhisperClient {
-    /// Draws another secret, and seals all documents with its key. Nobody joins by the link of before, or reads what is written from
-    /// now on. Other devices join again by the new link.
+    /// Draws a new secret, and seals all documents with its key. The previous link neither admits a device nor opens
+    /// later documents. Other devices join again by the new link.
     ///
-    /// The new secret is kept before the server hears of it. An attempt that was broken off goes on with the same one.
+    /// The new secret is stored before it is used at the server. A retry after an interruption uses the same secret.
     /// - Returns: the profile; its link has the new secret.
     package func renewProfile() async throws(LiveError) -> SharedProfile {
         let old = try self.profileLink()
         let next = try self.kept {
             try $0.nextProfileSecret(orKeep: SecretBytes(Sodium.random(LiveLimits.secretBytes)))
         }
-        // Whoever was taken out cannot join while documents are written.
+        // The removed device cannot join while documents are written.
         let shared = try await self.profile { (server, token) throws(LinkError) in
             try await server.put(Self.path(of: old.id), ProfileKeys(secret: next).body, if: nil, bearer: token)
         }
@@ -34,7 +34,7 @@ extension WhisperClient {
                 _ = try await self.write(document.content, as: name, over: document.version, secret: next)
                 return
             } catch {
-                // Another device was faster: what it has written is sealed anew.
+                // Another device was faster: its document is read and sealed again.
                 guard error == .changed else { throw error }
             }
         }

@@ -1,17 +1,17 @@
 package import Contract
 
-/// The profile of live conversations that several devices of one person share (contract §14.4). Each device is an identity of its
-/// own.
+/// The profile of live conversations that several devices of one person share (contract §14.4). Each device has its own
+/// identity.
 extension WhisperClient {
-    /// The link with which another device joins. It is drawn the first time.
+    /// The link with which another device joins. The first call draws its secret.
     package func profileLink() throws(LiveError) -> ProfileLink {
         let profile = try self.kept { try $0.profile() }
         return ProfileLink(id: profile.id, secret: profile.secret)
     }
 
-    /// Makes our profile at the server, so that others can join. Doing it again changes nothing.
+    /// Creates our profile at the server, so that other devices can join. A repetition changes nothing.
     package func shareProfile() async throws(LiveError) -> SharedProfile {
-        // A device that does not know the newest secret must not put its own back.
+        // A device without the newest secret must not restore its older one.
         do throws(LiveError) { return try await self.sharedProfile() } catch {
             guard error == .notFound else { throw error }
         }
@@ -22,8 +22,8 @@ extension WhisperClient {
         }
     }
 
-    /// Becomes a device of another one's profile, in place of our own.
-    /// - Throws: `.inUse` if conversations of our own are here: they belong to our profile.
+    /// Joins another device's profile, in place of our own.
+    /// - Throws: `.inUse` if this device has conversations of our own: they belong to our profile.
     package func joinProfile(_ link: ProfileLink) async throws(LiveError) -> SharedProfile {
         let isFree = try self.kept { try $0.profile().id == link.id || $0.conversations().isEmpty }
         guard isFree else { throw .inUse }
@@ -31,13 +31,13 @@ extension WhisperClient {
             try await server.post(
                 Self.path(of: link.id) + "/members", ProfileKeys(secret: link.secret).joinBody, bearer: token)
         }
-        // Of our own profile another device may have renewed the secret.
+        // Stored even if it is our own profile: another device may have renewed its secret.
         try self.kept { try $0.set(profile: link.id, secret: link.secret) }
         return shared
     }
 
     /// Our profile as the server knows it.
-    /// - Throws: `.notFound` if it is not there, or if somebody has taken us out.
+    /// - Throws: `.notFound` if the profile does not exist, or another device has removed us.
     package func sharedProfile() async throws(LiveError) -> SharedProfile {
         let id = try self.kept { try $0.profile().id }
         return try await self.profile { (server, token) throws(LinkError) in
@@ -45,9 +45,9 @@ extension WhisperClient {
         }
     }
 
-    /// Takes a device out of our profile. What it knew it knows; the server lets it do nothing any more. Once we have left,
-    /// another profile is drawn.
-    /// - Parameter member: `nil` for ourselves.
+    /// Removes a device from our profile. The device keeps the secrets it had, but the server refuses its commands.
+    /// After our own removal a new profile is drawn.
+    /// - Parameter member: `nil` for this device.
     package func removeFromProfile(_ member: WhisperID?) async throws(LiveError) {
         guard let own = self.id, let token else { throw .offline }
         let isOurs = member == nil || member == own

@@ -1,10 +1,10 @@
 import Contract
 
-/// Frames about live conversations that the server answers. What an answer says is taken in the order in which frames come
-/// (`take(live:)`); who asked learns only that it has come.
+/// Frames about live conversations that the server answers. `take(live:)` applies answers in the order of arrival; the
+/// caller only learns that its answer was received.
 extension WhisperClient {
     /// Writes a frame and waits for its answer.
-    /// - Parameter entry: of a room, whose first answer begins the visit.
+    /// - Parameter entry: data of a room whose first answer begins the visit.
     /// - Returns: the answer; `nil` if it is of a type that this release does not know.
     @discardableResult
     func ask(

@@ -1,23 +1,23 @@
 package import Contract
 
-/// A stream of ours, as long as its user whispers.
+/// Our stream, while the user whispers.
 struct Whispering {
     var conversation: OwnConversation
     var machine: WhispererMachine
     var desk: AdmissionDesk
-    /// The machine seals with nothing that the queue leaves behind.
+    /// The machine must not seal with a generation that the queue leaves behind.
     var grants: GrantQueue { didSet { self.machine.leaves(generationsBelow: self.grants.lowest) } }
-    /// Of the stream while this connection holds it.
+    /// The stream's epoch while this connection holds it.
     var epoch: Int64?
-    /// When the server was last asked who holds the stream, and whether its answer is still to come.
+    /// When the server was last asked for the stream's holder, and whether its answer is pending.
     var doubtedAt: ContinuousClock.Instant?
     var isDoubtful = false
     /// The server knows the conversation.
     var isCreated = false
     var isTranscribed: Bool
-    /// How many listen, as the server counts.
+    /// The server's count of present listeners.
     var joined = 0
-    /// Listeners that are here now.
+    /// Listeners that are present now.
     var present: Set<PrincipalID> = []
 
     func name(_ listener: PrincipalID) -> String {
@@ -25,9 +25,9 @@ struct Whispering {
     }
 }
 
-/// What a user does who whispers.
+/// The commands of a whisperer.
 extension WhisperClient {
-    /// A new conversation, which is made at the server when it is whispered in.
+    /// A new conversation. Its first stream creates it at the server.
     package func newConversation(
         name: String, title: String, whisperer: String, admission: Admission, passcode: String?, transcriptDays: Int
     ) throws(LiveError) -> OwnConversation {
@@ -46,7 +46,7 @@ extension WhisperClient {
         try self.live.conversation(named: name)
     }
 
-    /// Begins to whisper, now or when the server is there. A stream that was left without an end goes on.
+    /// Begins to whisper, now or once the connection is bound. A stream that was not ended is resumed.
     package func whisper(in conversation: OwnConversation) throws(LiveError) {
         let known = try self.kept { try $0.listeners(of: conversation.id) }
         let isResumed = conversation.content != nil
@@ -62,14 +62,14 @@ extension WhisperClient {
         if self.session.isBound { self.liveTasks?.yield(.start(conversation.id)) }
     }
 
-    /// The line under the user's hands reads so now. Each line end in it completes a line.
-    /// - Throws: `Full` if too much waits already; nothing was taken then.
+    /// The user has edited the unfinished line. Each line end in it completes a line.
+    /// - Throws: `Full` if too much waits already; then no input was accepted.
     package func type(_ text: String, in id: ConversationID) throws(WhispererMachine.Full) {
         try self.whispering[id]?.machine.edited(to: text, at: .now)
         self.pump()
     }
 
-    /// Whether everything that was typed is written to the connection.
+    /// Whether all typed text is written to the connection.
     package func hasSentAll(of id: ConversationID) -> Bool {
         self.whispering[id]?.machine.isSettled ?? true
     }
@@ -77,23 +77,23 @@ extension WhisperClient {
     /// Ends the stream.
     package func stopWhispering(in id: ConversationID) async throws(LiveError) {
         guard let whispering = self.whispering.removeValue(forKey: id) else { return }
-        // Without an answer the stream pauses, and can be taken up again.
+        // Without an answer the stream pauses, and can be resumed.
         try await self.ask(LiveStop(id, content: whispering.machine.content))
         try self.kept { try $0.set(content: nil, lastLine: 0, of: id) }
     }
 
     // MARK: Listeners
 
-    /// Who is at the door, in the order in which they came.
+    /// Knocking listeners that wait for a decision, in the order of arrival.
     package func callers(of id: ConversationID) -> [AdmissionDesk.Caller] { self.whispering[id]?.desk.callers ?? [] }
 
-    /// Whether this device holds the stream, and somebody listens.
+    /// Whether this device holds the stream, and a listener is present.
     package func isHeard(in id: ConversationID) -> Bool {
         guard let whispering = self.whispering[id], whispering.epoch != nil else { return false }
         return !whispering.present.isEmpty
     }
 
-    /// Those who may listen, by name, and whether they do.
+    /// Admitted listeners by name, and whether each is present.
     package func listeners(of id: ConversationID) -> [(listener: KnownListener, isPresent: Bool)] {
         guard let whispering = self.whispering[id] else { return [] }
         return whispering.desk.allowed.sorted { ($0.name, "\($0.id)") < ($1.name, "\($1.id)") }
@@ -111,16 +111,16 @@ extension WhisperClient {
         self.liveTasks?.yield(.refuse(id, caller, .declined))
     }
 
-    /// Sends somebody away, who may knock again unless blocked. Everybody else gets new keys.
+    /// Removes a listener, which may knock again unless blocked. All other listeners get new keys.
     package func remove(_ listener: PrincipalID, isBlocked: Bool, in id: ConversationID) throws(LiveError) {
         guard let generation = self.whispering[id]?.grants.offered,
             let known = self.whispering[id]?.desk.remove(
                 listener, isBlocked: isBlocked, generation: generation, at: self.serverNow)
         else { return }
-        // From here on no packet goes out under a key that the listener has had, whatever the server says and does.
+        // From now on no packet is sealed with a key that the listener had, whatever the server sends.
         self.whispering[id]?.grants.removed(listener)
         self.whispering[id]?.grants.leaves(behind: known.generation)
-        // Known before the server is: after a crash the keys are changed all the same.
+        // Stored before the server is told: the keys are changed even after a crash.
         try self.kept { try $0.set(known, of: id) }
         let caller = AdmissionDesk.Caller(listener: listener, keys: known.keys, name: known.name, note: nil)
         self.liveTasks?.yield(.refuse(id, caller, isBlocked ? .blocked : .removed))
@@ -131,7 +131,7 @@ extension WhisperClient {
 
     private static let again = Backoff(first: .milliseconds(500), longest: .seconds(15))
 
-    /// Takes the stream. Repeats it until the server has answered.
+    /// Takes the stream. Retries until the server has answered.
     func start(_ id: ConversationID) async {
         var failures = 0
         var mayBeginAnew = true
@@ -144,7 +144,7 @@ extension WhisperClient {
             } catch {
                 switch error {
                 case .refused(.forbidden, _) where mayBeginAnew:
-                    // The stream has ended meanwhile. Another one begins.
+                    // The stream has ended meanwhile: begin a new one.
                     mayBeginAnew = false
                     self.beginAnew(id)
                     continue
@@ -185,7 +185,7 @@ extension WhisperClient {
         }
     }
 
-    /// Makes profile and conversation at the server. Doing it again changes nothing.
+    /// Creates profile and conversation at the server. A repetition changes nothing.
     private func create(_ id: ConversationID) async throws(LiveError) {
         guard let conversation = self.whispering[id]?.conversation, self.token != nil, let device = self.id else {
             throw .offline
@@ -218,31 +218,31 @@ extension WhisperClient {
                 failures = 0
             } catch {
                 self.whispering[id]?.grants.failed()
-                // With the next connection the roster says what was done.
+                // The roster of the next connection shows which grants were carried out.
                 guard error != .offline else { return }
                 failures += 1
                 if failures >= ClientLimits.attemptsMax {
                     self.logger.warning("grants are not taken")
-                    // Where nothing may be sealed before, only the next generation lets the text go on.
+                    // If sealing is blocked, keep trying: only the next generation lets the text continue.
                     guard self.whispering[id]?.grants.blocksSealing == true else { return }
                     failures = ClientLimits.attemptsMax
                 }
-                // Another device may have taken the next generation: the roster says so.
+                // Another device may have begun the next generation: the roster shows it.
                 if case .refused(.forbidden, _) = error { _ = try? await self.ask(LiveRosterQuery(id)) }
                 try? await Task.sleep(for: Self.again.delay(after: failures, using: &self.random))
             }
         }
     }
 
-    /// A generation that was used or offered stays the least to be used, also after a crash.
+    /// Stores a generation that was used or offered: no older one is used later, even after a crash.
     private func keep(generation: Int, of id: ConversationID) throws(LiveError) {
         guard let known = self.whispering[id]?.conversation.generation, generation > known else { return }
         try self.kept { try $0.set(generation: generation, of: id) }
         self.whispering[id]?.conversation.generation = generation
     }
 
-    /// Listeners without keys of any use are left out. A generation begins without listeners by a grant to ourselves, which the
-    /// server ignores. A generation that seals nothing any more is stepped over with a key that opens nothing.
+    /// Leaves out listeners without usable keys. Without listeners, a grant to ourselves begins the generation; the
+    /// server ignores that grant. A generation that must not seal any more gets a key that opens nothing.
     private func frame(of batch: GrantQueue.Batch, in id: ConversationID) throws(LiveError) -> LiveGrant {
         guard let whispering = self.whispering[id], self.token != nil, let device = self.id else { throw .offline }
         let now = self.serverNow
@@ -275,7 +275,7 @@ extension WhisperClient {
             } catch {
                 var pause = Duration.zero
                 switch error as? LiveError {
-                // Who has gone needs no answer.
+                // A listener that has left needs no answer.
                 case .refused(let code, let after):
                     guard let code, !Self.isFinal(code) else { return }
                     pause = after ?? .zero
@@ -291,8 +291,8 @@ extension WhisperClient {
 
     // MARK: Who holds the stream
 
-    /// A packet was refused because this connection does not hold the stream. What the server said of that was lost, or the
-    /// stream was paused. It is asked, though not again and again.
+    /// A packet was refused because this connection does not hold the stream: the server's notice was lost, or the
+    /// stream was paused. Asks the server for the holder, though not more often than `holderAskedEvery`.
     func doubtHolding(of id: ConversationID) {
         guard let whispering = self.whispering[id], whispering.epoch != nil, !whispering.isDoubtful,
             whispering.doubtedAt.map({ $0 + LiveLimits.holderAskedEvery <= .now }) ?? true
@@ -303,16 +303,16 @@ extension WhisperClient {
     }
 
     func findHolder(of id: ConversationID) async {
-        // Without an answer the next refusal asks.
+        // Without an answer, the next refusal asks again.
         _ = try? await self.ask(LiveRosterQuery(id))
         self.whispering[id]?.isDoubtful = false
     }
 
-    /// What to do about a stream whose packets are refused.
+    /// Resumes or stops a stream whose packets are refused.
     private func settleDoubt(of id: ConversationID, by roster: LiveRoster) {
         guard let whispering = self.whispering[id], whispering.isDoubtful, let epoch = whispering.epoch else { return }
         self.whispering[id]?.isDoubtful = false
-        // Where nobody else holds it, this device takes it up again: its epoch may be an older one of its own.
+        // If no other device holds the stream, this one resumes it: the holder's epoch may be its own older one.
         guard let holder = roster.holder, holder != self.id, roster.epoch > epoch else {
             self.whispering[id]?.machine.stopped()
             self.whispering[id]?.epoch = nil
@@ -359,10 +359,10 @@ extension WhisperClient {
             members: Dictionary(
                 admitted.filter { desk[$0.listener]?.verdict == .allowed }.map { ($0.listener, $0.generation) },
                 uniquingKeysWith: max))
-        // Another device may have granted it.
+        // Another device may have granted this generation.
         self.whispering[id]?.machine.generationChanged(to: generation)
         self.liveTasks?.yield(.grant(id))
-        // A removal that the server has not heard of.
+        // Repeat removals that the server has not received.
         for listener in admitted {
             guard let known = desk[listener.listener], known.verdict != .allowed else { continue }
             let caller = AdmissionDesk.Caller(listener: known.id, keys: known.keys, name: known.name, note: nil)
@@ -433,11 +433,12 @@ extension WhisperClient {
             self.whispering[id]?.machine.dismisses(listener)
             self.whispering[id]?.grants.removed(listener)
             if whispering.desk[listener]?.verdict == .allowed {
-                // By another device of ours. Whether the server counts the listener or not, it may have the newest key.
+                // Another of our devices removed the listener, which may have the newest key even if the server does
+                // not count it.
                 self.whispering[id]?.grants.leaves(behind: whispering.grants.offered)
             }
             self.liveTasks?.yield(.grant(id))
-        // By whichever device.
+        // Any device of ours may have admitted the listener.
         case .admitted: self.whispering[id]?.machine.admits(listener, at: changed.timestamp)
         case .waiting: break
         }

@@ -1,10 +1,10 @@
 package import Contract
 import FoundationEssentials
 
-/// What a listener says when it knocks; nobody but the whisperer reads it (contract §14.7).
+/// The content of a listener's knock, which only the whisperer can read (contract §14.7).
 package struct KnockNote: Codable, Sendable, Equatable {
     package var name: String
-    /// HMAC with the link's key, in base64: who knocks has the link, and is who it says.
+    /// HMAC with the link's key, in base64: it proves that the listener has the link and the id that it claims.
     var tag: String
     package var passcode: String?
     package var note: String?
@@ -19,7 +19,7 @@ package struct KnockNote: Codable, Sendable, Equatable {
         self.tag = Data(link.tag(ofKnockBy: listener, on: conversation, at: time)).base64EncodedString()
     }
 
-    /// - Returns: `nil` if names or note are not as the contract wants them.
+    /// - Returns: `nil` if the name or the note breaks the contract's rules.
     init?(_ bytes: [UInt8]) {
         guard let note = try? JSONDecoder().decode(Self.self, from: Data(bytes)), isName(note.name),
             note.note.map({ LiveLimits.noteScalars.contains($0.unicodeScalars.count) }) ?? true
@@ -55,7 +55,7 @@ struct GrantNote: Codable {
         self.key = Data(key.key.bytes).base64EncodedString()
     }
 
-    /// - Returns: `nil` if it is none, or of another generation than it claims outside.
+    /// - Returns: `nil` if these are no content key, or its generation differs from the given one.
     static func contentKey(_ bytes: [UInt8], generation: Int) -> ContentKey? {
         guard let note = try? JSONDecoder().decode(Self.self, from: Data(bytes)), note.generation == generation,
             let key = Base64.decode(note.key), key.count == LiveLimits.secretBytes
@@ -64,7 +64,7 @@ struct GrantNote: Codable {
     }
 }
 
-/// What a whisperer tells whom it sends away (contract §14.7).
+/// The whisperer's note to a refused listener (contract §14.7).
 struct RefusalNote: Codable {
     var note: String?
 
@@ -111,7 +111,7 @@ extension LiveSigned {
         self.init(box.sealed, as: kind, of: conversation, from: from, timestamp: time, signer: signer)
     }
 
-    /// - Returns: `nil` if it was not signed with these keys, or is not for the reader.
+    /// - Returns: `nil` if these keys did not sign the box, or the box is not for the reader.
     func opened(
         as kind: LiveSignature, of conversation: ConversationID, signedBy keys: PublicKeys, reader: KeyPair
     ) -> [UInt8]? {

@@ -1,11 +1,11 @@
 package import Contract
 
-/// The key of one generation of a conversation's content. Whoever has been admitted has it; whoever was removed does not
-/// have the next.
+/// The key of one generation of a conversation's content. Every admitted listener has it; a removed listener does not
+/// get the next.
 package struct ContentKey: Sendable {
     package let generation: Int
     package let key: SecretBytes
-    /// Seals the lines. Who shows a transcript gives away this one, and with it no live text.
+    /// Seals the lines. A shared transcript discloses this key, and no live text with it.
     package let lineKey: SecretBytes
 
     package init(generation: Int, key: SecretBytes) {

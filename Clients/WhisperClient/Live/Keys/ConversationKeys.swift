@@ -1,10 +1,10 @@
 package import Contract
 
-/// All keys of a conversation, from its one secret (contract §14.5). Every device of the profile can make them; the
-/// server sees the public ones.
+/// All keys of a conversation, from its one secret (contract §14.5). Every device of the profile can derive them; the
+/// server sees the public keys.
 package struct ConversationKeys: Sendable {
     package let id: ConversationID
-    /// Signs what the conversation says, and opens what listeners box for it.
+    /// Signs the conversation's statements, and opens the boxes that listeners seal for it.
     package let pair: KeyPair
     let secret: SecretBytes
 
@@ -33,7 +33,7 @@ package struct ConversationKeys: Sendable {
 }
 
 extension PublicKeys {
-    /// Whether these keys, which are a conversation's, signed a line of it.
+    /// Whether these keys of the conversation signed the line.
     package func signed(
         line number: Int, text: String, of conversation: ConversationID, content: UUIDText, signature: [UInt8]
     ) -> Bool {

@@ -1,6 +1,6 @@
 package import Contract
 
-/// The keys of a guest: somebody who listens without an identity (contract §14.3). The same keys are the same guest.
+/// The keys of a guest: a person who listens without an identity (contract §14.3). The same keys are the same guest.
 package struct GuestKeys: Sendable {
     package let id: GuestID
     package let pair: KeyPair
@@ -15,7 +15,7 @@ package struct GuestKeys: Sendable {
         self.id = self.pair.publicKeys.guestID
     }
 
-    /// Signs what `guest_challenge` asks.
+    /// Signs the challenge of `guest_challenge`.
     /// - Throws: `.foreignChallenge` unless it starts with `whisper-guest-v1`.
     package func answer(challenge: [UInt8]) throws(KeyError) -> [UInt8] {
         try self.pair.answer(challenge: challenge, prefix: "whisper-guest-v1")

@@ -1,11 +1,11 @@
 package import Contract
 
-/// What the secret of a link gives (contract §14.5, §14.7). The server never has the secret: it knows the verifier, and
-/// the proof of whoever showed it.
+/// The keys derived from a link's secret (contract §14.5, §14.7). The server never has the secret: it stores the
+/// verifier, and sees the proof that a listener shows.
 package struct LinkKeys: Sendable {
-    /// Opens what `look` shows of the conversation.
+    /// Opens the conversation's info in the answer to `look`.
     package let infoKey: SecretBytes
-    /// Shows that one has the link. 32 bytes.
+    /// Proves that its sender has the link. 32 bytes.
     package let proof: [UInt8]
     private let knockKey: SecretBytes
 
@@ -15,10 +15,10 @@ package struct LinkKeys: Sendable {
         self.knockKey = KeyDerivation.key(of: secret, info: LiveKeyNames.knock)
     }
 
-    /// What the server keeps, to check the proof.
+    /// Stored by the server, to check the proof.
     package var verifier: [UInt8] { Sodium.sha256(self.proof) }
 
-    /// The tag of a knock: the server can make boxes, but it cannot knock in somebody's name.
+    /// The tag of a knock: the server can make boxes, but it cannot knock in a listener's name.
     package func tag(ofKnockBy listener: PrincipalID, on conversation: ConversationID, at time: Timestamp) -> [UInt8] {
         Sodium.hmacSHA256(
             key: self.knockKey.bytes, LiveStatement.knock(by: listener, on: conversation, at: time))
@@ -31,11 +31,11 @@ package struct LinkKeys: Sendable {
     }
 }
 
-/// What the secret of a shared transcript gives (contract §14.11).
+/// The keys derived from a transcript share's secret (contract §14.11).
 package struct ShareKeys: Sendable {
     /// Opens the line keys.
     package let sealKey: SecretBytes
-    /// Shows that one has the share's link. 32 bytes.
+    /// Proves that its sender has the share's link. 32 bytes.
     package let proof: [UInt8]
 
     package init(secret: SecretBytes) {
@@ -43,6 +43,6 @@ package struct ShareKeys: Sendable {
         self.proof = KeyDerivation.key(of: secret, info: LiveKeyNames.shareProof).bytes
     }
 
-    /// What the server keeps, to check the proof.
+    /// Stored by the server, to check the proof.
     package var verifier: [UInt8] { Sodium.sha256(self.proof) }
 }

@@ -1,7 +1,7 @@
 package import Contract
 
-/// The link that listeners are given: `{origin}/listen/{CID}[/{name}]#{secret}` (contract §14.5). Its secret stands in the
-/// fragment, which no browser sends.
+/// The link for listeners: `{origin}/listen/{CID}[/{name}]#{secret}` (contract §14.5). Its secret is the fragment,
+/// which no browser sends.
 package struct ListenLink: Sendable {
     /// Scheme, host and port: `https://whisper.example`.
     package let origin: String

@@ -1,15 +1,14 @@
 package import Contract
 
-/// Opens the packets of one conversation for a listener: its keys of content, and the public keys that its lines are signed
-/// with.
+/// Opens the packets of one conversation for a listener: holds its content keys, and the public keys that verify its
+/// lines.
 package struct PacketKeys: Sendable {
     private let conversation: ConversationID
     private let publicKeys: PublicKeys
     /// The newest generations, by number.
     private var contentKeys: [Int: ContentKey] = [:]
 
-    /// Older generations than these are forgotten: packets of them are dropped by every gateway, but lines asked for again
-    /// may be of the last few.
+    /// Older generations are forgotten: every gateway drops their packets. Lines requested again may need the last few.
     private static let generationsMax = 16
 
     /// - Parameter publicKeys: checked against the conversation's id already.
@@ -45,14 +44,14 @@ package struct PacketKeys: Sendable {
 }
 
 extension ConversationKeys {
-    /// Seals a packet of the whisperer's, and signs it if it is a line.
+    /// Seals a whisperer's packet, and signs it if it is a line.
     /// - Parameter nonce: 12 fresh random bytes.
     package func seal(_ packet: WhispererMachine.Packet, content: UUIDText, nonce: [UInt8]) -> SealedBytes {
         self.seal(
             packet, content: content, with: self.contentKey(generation: packet.header.generation), nonce: nonce)
     }
 
-    /// The same with a content key that is at hand already.
+    /// The same with a content key that the caller already has.
     package func seal(
         _ packet: WhispererMachine.Packet, content: UUIDText, with key: ContentKey, nonce: [UInt8]
     ) -> SealedBytes {

@@ -1,10 +1,10 @@
 import FoundationEssentials
 
-/// What the secret of a profile gives (contract §14.4). The server sees the hash of the key that devices join with, and nothing of
-/// the key of its documents.
+/// The keys derived from a profile's secret (contract §14.4). The server has the hash of the join key, and never the
+/// document key.
 struct ProfileKeys: Sendable {
     let joinKey: [UInt8]
-    /// Seals what the devices leave for each other.
+    /// Seals the documents that the devices share.
     let documentKey: SecretBytes
 
     /// - Parameter secret: 32 random bytes.
@@ -13,7 +13,7 @@ struct ProfileKeys: Sendable {
         self.documentKey = KeyDerivation.key(of: secret, info: "whisper/profile/document")
     }
 
-    /// Of `PUT /profiles/{profileId}`.
+    /// The body of `PUT /profiles/{profileId}`.
     var body: [UInt8] {
         struct Body: Encodable {
             var protocolVersion = Version.protocolVersion
@@ -25,7 +25,7 @@ struct ProfileKeys: Sendable {
         return try! Array(JSONEncoder().encode(Body(joinHash: hash)))
     }
 
-    /// Of `POST /profiles/{profileId}/members`.
+    /// The body of `POST /profiles/{profileId}/members`.
     var joinBody: [UInt8] {
         struct Body: Encodable {
             var protocolVersion = Version.protocolVersion

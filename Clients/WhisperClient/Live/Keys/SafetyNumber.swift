@@ -1,14 +1,14 @@
 package import Contract
 
-/// What two people in a room compare by voice: the same on both sides only if nobody gave them other keys
-/// (contract §15.2).
+/// A number that two people in a room compare by voice: equal only if the server gave them no false keys (contract
+/// §15.2).
 package enum SafetyNumber {
-    /// Symbols of base32, 120 bits. Sixty bits can be matched by trying keys.
+    /// Symbols of base32, 120 bits. An attacker could match sixty bits by trying keys.
     package static let symbols = 24
     /// Groups of five digits that two contacts compare.
     package static let groups = 12
 
-    /// What two contacts compare: the same on both sides only if both have the true keys of the other.
+    /// The digits that two contacts compare: equal only if both have each other's true keys.
     /// - Parameters:
     ///   - one, other: the keys of both, in any order.
     package static func text(_ one: PublicKeys, _ other: PublicKeys) -> String {

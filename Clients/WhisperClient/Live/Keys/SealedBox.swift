@@ -1,21 +1,21 @@
 package import Contract
 
-/// Bytes for the owner of one X25519 key, from anybody: BOX of contract §14.5.
+/// Bytes from any sender for the owner of one X25519 key: BOX of contract §14.5.
 ///
-/// Nobody can tell who made it. What must be known of the sender is signed or tagged besides.
+/// The box does not show its sender. A signature or a tag beside it proves the sender where that matters.
 package struct SealedBox: Hashable, Sendable {
     /// The ciphertext begins with the sender's public key, which was made for this box alone.
     package let sealed: SealedBytes
 
-    /// As it came.
+    /// A box as received.
     package init(_ sealed: SealedBytes) { self.sealed = sealed }
 
     /// - Parameters:
-    ///   - reader: whose X25519 key it is for.
+    ///   - reader: the reader's X25519 public key.
     ///   - ephemeral: 32 fresh random bytes, the private key of this box.
     ///   - nonce: 12 fresh random bytes.
-    ///   - salt: a secret that both have besides.
-    ///   - data: what the seal vouches for (`LiveSeals.box`).
+    ///   - salt: another secret that both sides share.
+    ///   - data: authenticated with the content (`LiveSeals.box`).
     /// - Throws: `.weakKey` if the reader's key is of low order.
     package init(
         _ plain: [UInt8], to reader: Bytes32, ephemeral: SecretBytes, nonce: [UInt8], salt: SecretBytes? = nil,
@@ -40,7 +40,7 @@ package struct SealedBox: Hashable, Sendable {
         return SealedBytes(nonce: self.sealed.nonce, ciphertext: inner).open(key: key, vouchingFor: data)
     }
 
-    /// - Returns: `nil` if the other key is of low order, or no key at all.
+    /// - Returns: `nil` if the other key is of low order, or no key.
     private static func key(
         privateKey: SecretBytes, other: [UInt8], of pair: (sender: [UInt8], reader: [UInt8]), salt: SecretBytes?
     ) -> SecretBytes? {

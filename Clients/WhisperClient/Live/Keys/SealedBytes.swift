@@ -1,9 +1,9 @@
 import Contract
 
-/// Bytes under a key that both sides have: SEALED of contract §14.2.
+/// Bytes sealed with a key that both sides have: SEALED of contract §14.2.
 package struct SealedBytes: Hashable, Sendable {
     package var nonce: [UInt8]
-    /// With the tag behind it.
+    /// The ciphertext, followed by its tag.
     package var ciphertext: [UInt8]
 
     package init(nonce: [UInt8], ciphertext: [UInt8]) {
@@ -13,7 +13,7 @@ package struct SealedBytes: Hashable, Sendable {
 
     /// - Parameters:
     ///   - nonce: 12 fresh random bytes.
-    ///   - data: what the seal vouches for besides its contents (`LiveSeals`).
+    ///   - data: authenticated with the content (`LiveSeals`).
     package init(_ plain: [UInt8], key: SecretBytes, nonce: [UInt8], vouchingFor data: [UInt8]) {
         self.init(nonce: nonce, ciphertext: AES256GCM.seal(plain, key: key, nonce: nonce, vouchingFor: data))
     }

@@ -1,14 +1,15 @@
 package import Contract
 
-/// Decides who may listen to one conversation of ours (contract §14.7). Holds no socket and no clock.
+/// Decides which callers may listen to one of our conversations (contract §14.7). Holds no socket and no clock.
 ///
-/// What the server says of somebody decides nothing: what counts is who was allowed here, and what stands in the knock.
+/// The server's claims about a caller decide nothing. This device's earlier verdict and the content of the knock
+/// decide.
 package struct AdmissionDesk {
-    /// Somebody at the door, as the server shows them.
+    /// A knocking listener, as the server shows it.
     package struct Knock: Sendable {
         package var listener: PrincipalID
         package var keys: PublicKeys
-        /// Absent for somebody whom the server calls known.
+        /// Absent if the server calls the listener known.
         package var sealed: LiveSealedKnock?
 
         package init(listener: PrincipalID, keys: PublicKeys, sealed: LiveSealedKnock?) {
@@ -18,11 +19,11 @@ package struct AdmissionDesk {
         }
     }
 
-    /// Somebody about whom our user is asked.
+    /// A knocking listener that our user decides about.
     package struct Caller: Hashable, Sendable {
         package var listener: PrincipalID
         package var keys: PublicKeys
-        /// As they call themselves. Nobody has checked it.
+        /// The caller's own choice, which is not verified.
         package var name: String
         package var note: String?
     }
@@ -34,19 +35,20 @@ package struct AdmissionDesk {
         case ignore(Suspicion)
     }
 
-    /// Why a knock gets no answer: it is not the listener's own, or not of now.
+    /// The reason why a knock gets no answer: it is not the listener's own, or is outdated.
     package enum Suspicion: Hashable, Sendable {
         case foreignKeys
         case badSignature
-        /// It is from before the listener was removed.
+        /// The knock is older than the listener's removal.
         case old
-        /// Our user is asked about it already.
+        /// The same knock already waits for our user.
         case repeated
     }
 
-    /// After so many wrong passcodes in a stream somebody may be guessing: from then on our user is asked about everybody.
+    /// After this many wrong passcodes in a stream, a caller may be guessing: from then on our user decides about each
+    /// one.
     package static let wrongPasscodesMax = 10
-    /// Callers that wait for our user. The server has no more that wait.
+    /// Callers that wait for our user's decision: the server lets no more wait.
     package static let callersMax = LiveLimits.waitingMax
 
     private let keys: ConversationKeys
@@ -54,7 +56,7 @@ package struct AdmissionDesk {
     private let admission: Admission
     private let passcode: String?
     private var known: [PrincipalID: KnownListener]
-    /// In the order in which they came.
+    /// In the order of arrival.
     package private(set) var callers: [Caller] = []
     private var wrongPasscodes = 0
 
@@ -70,12 +72,12 @@ package struct AdmissionDesk {
 
     package var allowed: [KnownListener] { self.known.values.filter { $0.verdict == .allowed } }
 
-    /// The oldest generation of which nobody who was sent away has the key, as far as this device knows.
+    /// The oldest generation whose key no removed or blocked listener has, as far as this device knows.
     package var lowestGeneration: Int {
         self.known.values.filter { $0.verdict != .allowed }.reduce(1) { max($0, $1.generation + 1) }
     }
 
-    /// Another stream begins: wrong passcodes are counted anew.
+    /// A new stream begins: the count of wrong passcodes starts again.
     package mutating func streamBegan() { self.wrongPasscodes = 0 }
 
     // MARK: Knocks
@@ -86,7 +88,7 @@ package struct AdmissionDesk {
         let before = self.known[id].flatMap { $0.keys == knock.keys ? $0 : nil }
         if before?.verdict == .blocked { return .refuse(.blocked) }
         guard let sealed = knock.sealed else {
-            // Whoever was let in here gets the new key; of anybody else nothing is known but the id.
+            // A listener that this device admitted gets the new key. Any other listener is known by its id only.
             if before?.verdict == .allowed { return .grant }
             return self.ask(Caller(listener: id, keys: knock.keys, name: "\(id)", note: nil))
         }
@@ -140,8 +142,8 @@ package struct AdmissionDesk {
 
     // MARK: What our user decides
 
-    /// Lets a caller in, or somebody who was blocked.
-    /// - Returns: `nil` if nobody of that id is at the door.
+    /// Admits a caller, or a blocked listener.
+    /// - Returns: `nil` if the listener is neither a caller nor blocked.
     package mutating func accept(_ listener: PrincipalID, at now: Timestamp) -> KnownListener? {
         if let caller = self.callers.first(where: { $0.listener == listener }) {
             _ = self.grant(caller)
@@ -154,16 +156,16 @@ package struct AdmissionDesk {
         return self.known[listener]
     }
 
-    /// Sends a caller away. It may knock again.
+    /// Declines a caller, which may knock again.
     package mutating func decline(_ listener: PrincipalID) -> Caller? {
         let caller = self.callers.first { $0.listener == listener }
         self.forget(listener)
         return caller
     }
 
-    /// Sends a listener away, or a caller for ever.
-    /// - Parameter generation: the newest one, whose key the listener may have if it was let in.
-    /// - Returns: `nil` if nobody of that id was let in or knocks.
+    /// Removes or blocks a listener, or blocks a caller.
+    /// - Parameter generation: the newest one, whose key an admitted listener may have.
+    /// - Returns: `nil` for an unknown listener, unless it is a caller to block.
     package mutating func remove(
         _ listener: PrincipalID, isBlocked: Bool, generation: Int, at now: Timestamp
     ) -> KnownListener? {
@@ -178,6 +180,6 @@ package struct AdmissionDesk {
         return known
     }
 
-    /// The caller has gone, or its knock has ended.
+    /// The caller has left, or its knock has ended.
     package mutating func forget(_ listener: PrincipalID) { self.callers.removeAll { $0.listener == listener } }
 }

@@ -1,9 +1,10 @@
 package import Contract
 
-/// Decides which grants go out, and when the next generation of keys begins (contract §14.7). Knows ids and numbers only.
+/// Decides which grants are sent, and when the next generation of keys begins (contract §14.7). Holds only ids and
+/// numbers.
 ///
-/// After somebody was removed, everybody else gets the key of the next generation. Until all these grants are answered no
-/// content is sealed (`lowest`). With nobody left the next generation begins all the same.
+/// After a removal, all other listeners get the key of the next generation. No content is sealed until all these grants
+/// are answered (`lowest`). The next generation begins even if no listener is left.
 package struct GrantQueue {
     /// One `live_grant`.
     package struct Batch: Equatable, Sendable {
@@ -12,29 +13,29 @@ package struct GrantQueue {
         package var listeners: [PrincipalID]
     }
 
-    /// As the server knows it.
+    /// The server's current generation.
     package private(set) var generation = 1
-    /// Those who are admitted, whether they listen now or not.
+    /// Admitted listeners, whether they listen now or not.
     package private(set) var members: Set<PrincipalID> = []
-    /// Content may be sealed with this generation and later ones. Listeners who were sent away have had older keys.
+    /// Content may be sealed with this generation and later ones. Removed listeners had older keys.
     package private(set) var lowest: Int
-    /// The newest generation whose key was offered to anybody, whether the server has answered or not.
+    /// The newest generation whose key was offered to a listener, whether the server has answered or not.
     package private(set) var offered: Int
     private var waiting: [PrincipalID] = []
     private var underWay: Batch?
     private var wantsRenewal = false
-    /// The generation whose grants are going out to everybody.
+    /// The generation whose grants are being sent to all listeners.
     private var rotatingTo: Int?
 
     /// - Parameters:
-    ///   - newest: the newest generation that was used or offered by this device before.
-    ///   - lowest: above the keys of everybody who was sent away before.
+    ///   - newest: the newest generation that this device has used or offered before.
+    ///   - lowest: above the keys of all listeners that were removed before.
     package init(newest: Int = 1, lowest: Int = 1) {
         self.offered = newest
         self.lowest = max(newest, lowest)
     }
 
-    /// `live_started` or `live_roster` came: what was under way may have been done or not.
+    /// `live_started` or `live_roster` was received: the batch under way may have been carried out or not.
     /// - Parameters:
     ///   - members: each with the generation of its newest grant.
     package mutating func learned(generation: Int, members: [PrincipalID: Int]) {
@@ -48,7 +49,7 @@ package struct GrantQueue {
         self.waiting += members.filter { $0.value < generation }.map(\.key).sorted { "\($0)" < "\($1)" }
     }
 
-    /// - Returns: whether it is let in by this. Otherwise it was before, and misses a key, or its grant is on its way.
+    /// - Returns: whether this admits the listener. Otherwise it is a member that lacks a key, or its grant is pending.
     package mutating func admit(_ listener: PrincipalID) -> Bool {
         let isUnderWay = self.underWay?.listeners.contains(listener) == true
         guard !isUnderWay, !self.waiting.contains(listener) else { return false }
@@ -56,7 +57,7 @@ package struct GrantQueue {
         return !self.members.contains(listener)
     }
 
-    /// Somebody is sent away, by this device or another. Told twice it changes nothing.
+    /// This or another device has removed a listener. A repetition changes nothing.
     package mutating func removed(_ listener: PrincipalID) {
         let isUnderWay = self.underWay?.listeners.contains(listener) == true
         self.waiting.removeAll { $0 == listener }
@@ -64,13 +65,13 @@ package struct GrantQueue {
         if self.members.remove(listener) != nil || isUnderWay { self.leaves(behind: self.offered) }
     }
 
-    /// Nothing more is sealed with this generation or an older one: somebody who was sent away may have its key.
+    /// Nothing more is sealed with this generation or an older one: a removed listener may have its key.
     package mutating func leaves(behind generation: Int) { self.lowest = max(self.lowest, generation + 1) }
 
     /// Whether content waits for the next generation.
     package var blocksSealing: Bool { self.generation < self.lowest }
 
-    /// The grants that go out now. One batch is under way at a time.
+    /// The grants to send now. One batch is under way at a time.
     package mutating func next() -> Batch? {
         guard self.underWay == nil else { return nil }
         if self.rotatingTo == nil, self.wantsRenewal || self.generation < self.lowest {
@@ -89,7 +90,7 @@ package struct GrantQueue {
         return batch
     }
 
-    /// `live_granted` came.
+    /// `live_granted` was received.
     /// - Returns: the generation that content is sealed with from now on.
     package mutating func answered(granted: [PrincipalID]) -> Int? {
         guard let batch = self.underWay else { return nil }
@@ -102,18 +103,18 @@ package struct GrantQueue {
         return self.generation
     }
 
-    /// The batch was not taken. It goes out again.
+    /// The server did not accept the batch. It is sent again.
     package mutating func failed() {
         self.waiting = (self.underWay?.listeners ?? []) + self.waiting
         self.underWay = nil
     }
 
-    /// There is nobody in the batch whom a key can be given to.
+    /// No listener of the batch can get a key.
     package mutating func dropped() {
         self.members.subtract(self.underWay?.listeners ?? [])
         self.underWay = nil
     }
 
-    /// The next key is wanted though nobody was removed: the present one has sealed much.
+    /// Requests the next key without a removal: the present key has sealed many packets.
     package mutating func rotate() { if self.rotatingTo == nil { self.wantsRenewal = true } }
 }

@@ -1,44 +1,45 @@
 import Contract
 
-/// Which lines of a stream a listener has, which it misses, and until when it asks for them. Knows numbers only.
+/// The lines of a stream that a listener has or misses, and how long it requests missing ones. Holds only numbers.
 struct LineLedger {
     typealias Instant = ContinuousClock.Instant
 
     /// Lines that are missing.
     private struct Gap {
         var numbers: ClosedRange<Int>
-        /// Asked for until then; `nil`: given up, and shown as missing. A line that comes later still fills its place.
+        /// The lines are requested until this time. `nil`: given up, and shown as missing. A later line still fills its
+        /// place.
         var until: Instant?
     }
 
-    /// Separate runs of missing lines that are remembered. The oldest is given up and forgotten.
+    /// Separate runs of missing lines that are kept. Above this number the oldest is given up and forgotten.
     static let gapsMax = 64
 
     /// The newest line known to be completed.
     private(set) var newest: Int
     /// In order, without overlap.
     private var gaps: [Gap] = []
-    /// Given up for want of room; to be shown.
+    /// Runs given up above `gapsMax`, not yet shown as missing.
     private var crowdedOut: [ClosedRange<Int>] = []
 
-    /// - Parameter count: lines that were completed before the listener came: it is not to have them.
+    /// - Parameter count: lines that were completed before the listener joined, and that it must not get.
     init(completedBefore count: Int) { self.newest = count }
 
     var isAsking: Bool { self.gaps.contains { $0.until != nil } }
 
-    /// All lines up to this one are here, or given up.
+    /// All lines up to this one are received, or given up.
     var settled: Int {
         self.gaps.first { $0.until != nil }.map { $0.numbers.lowerBound - 1 } ?? self.newest
     }
 
-    /// As many lines are completed: whoever has fewer has missed some (contract §14.9).
+    /// So many lines are completed: a listener that has fewer has missed some (contract §14.9).
     mutating func completed(_ count: Int, at now: Instant) {
         guard count > self.newest else { return }
         self.insert(Gap(numbers: self.newest + 1...count, until: now + LiveLimits.missingLinesShownAfter))
         self.newest = count
     }
 
-    /// A line has come.
+    /// A line was received.
     /// - Returns: whether it was missing.
     mutating func take(_ number: Int, at now: Instant) -> Bool {
         self.completed(number, at: now)
@@ -53,7 +54,7 @@ struct LineLedger {
         return true
     }
 
-    /// Nobody could answer meanwhile: what is missing is asked for as long as if it were missing from now on.
+    /// No device could answer meanwhile: missing lines get their full time again, starting now.
     mutating func askAnew(from now: Instant) {
         for index in self.gaps.indices where self.gaps[index].until != nil {
             self.gaps[index].until = now + LiveLimits.missingLinesShownAfter

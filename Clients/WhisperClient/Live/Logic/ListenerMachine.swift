@@ -1,23 +1,24 @@
 package import Contract
 
-/// Keeps a listener's text and lines from the packets of a stream (contract §14.10, §19). Holds no socket, clock or key.
+/// Builds a listener's text and lines from the packets of a stream (contract §14.10, §19). Holds no socket, clock or
+/// key.
 ///
-/// Packets may be missing and may be repeated, but come in order. The machine shows what a packet says only if that is
-/// sure: the packet needs none before it, or the one before it is here. So the text is always one that the whisperer had.
+/// Packets may be missing and may be repeated, but arrive in order. The machine shows a packet only if it needs no
+/// earlier packet, or its predecessor was received. So the text is always one that the whisperer had.
 package struct ListenerMachine {
     package typealias Instant = ContinuousClock.Instant
 
-    /// What is in a packet.
+    /// The result of opening a packet.
     package enum Opened: Hashable, Sendable {
-        /// Of a line: its signature is the conversation's, for the stream that `content` names.
+        /// For a line, the conversation's signature was verified for the stream that `content` names.
         case content(LiveContent)
-        /// It is of a generation for which there is no key yet.
+        /// The packet's generation has no key here yet.
         case keyMissing
-        /// It does not open, is not of contract §14.9, or is a line that the conversation did not sign.
+        /// The packet does not open, breaks contract §14.9, or is a line that the conversation did not sign.
         case unreadable
     }
 
-    /// The stream as `live_joined` or `live_state` tells of it.
+    /// The stream as `live_joined` or `live_state` describes it.
     package struct Stream: Hashable, Sendable {
         package enum State: String, Sendable { case idle, live, paused, ended }
 
@@ -32,41 +33,42 @@ package struct ListenerMachine {
         }
     }
 
-    /// What a listener that comes back has (`after` of `live_join`).
+    /// The part of the stream that a returning listener has (`after` of `live_join`).
     package struct After: Hashable, Sendable {
         package var content: UUIDText
         package var position: LivePosition
-        /// Lines behind this one are wanted.
+        /// The listener requests the lines after this one.
         package var line: Int
     }
 
     package enum Action: Hashable, Sendable {
-        /// Another stream begins: its lines are numbered from 1 again, and the text is empty.
+        /// A new stream begins: its lines are numbered from 1 again, and the text is empty.
         case began(UUIDText)
         /// The live text is now this.
         case text(LiveText)
-        /// A completed line, to be put in its place by its number. Each number comes once.
+        /// A completed line, shown in the order of numbers. Each number appears once.
         case line(Int, LiveText)
-        /// These lines are missing and no longer waited for.
+        /// These lines are missing, and no longer requested.
         case missing(ClosedRange<Int>)
         case cue(LiveCue)
         /// `live_resync` with these values.
         case resync(LivePosition, line: Int)
-        /// `live_join` again: its answer has the key that is missing.
+        /// `live_join` again: its answer contains the missing key.
         case join
     }
 
-    /// Repeated questions become rarer: what nobody has now, nobody has a second later.
+    /// Pauses between repeated questions. They grow: packets that are unavailable now are rarely available a second
+    /// later.
     private static let asking = Backoff(first: LiveLimits.resyncInterval, longest: .seconds(5))
-    /// A key that does not come by itself within this is asked for. What brought it may be lost.
+    /// How long a key is awaited before it is requested. The notice with the key may be lost.
     package static let keyAwaitedFor = Duration.seconds(5)
 
-    /// Whose packets these are: those to others are not for this machine.
+    /// The receiving listener. Packets addressed to others are ignored.
     package let listener: PrincipalID
     package private(set) var text = LiveText()
-    /// The stream that is followed. Lines are verified for it.
+    /// The current stream. Lines are verified for it.
     package private(set) var content: UUIDText?
-    /// What was counted and not shown.
+    /// Packets that could not be shown.
     package private(set) var unreadable = 0
 
     /// The last packet that is part of `text`.
@@ -76,40 +78,40 @@ package struct ListenerMachine {
     /// The newest cue that was played: a repetition is not played again.
     private var newestCue = LivePosition.start
     private var lines = LineLedger(completedBefore: 0)
-    /// A packet of this generation came, and its key did not yet.
+    /// A packet of this generation was received, and its key was not.
     private var awaitedGeneration: Int?
     private var keyAskedAt: Instant?
 
     private var isJoined = false
     private var isLive = false
-    /// Whether `live_join` says what is here already.
+    /// Whether the last `live_join` had an `after`.
     private var isResuming = false
     private var lastAsked: Instant?
     /// Questions without an effect so far.
     private var timesAsked = 0
-    /// The server is sending, or wants silence: no question before. Set by each `live_joined`.
+    /// No question before this time: the server is sending, or has refused a question. Each `live_joined` sets it.
     private var quietUntil: Instant?
 
     package init(listener: PrincipalID) { self.listener = listener }
 
     // MARK: Joining
 
-    /// A `live_join` goes out.
+    /// A `live_join` is being sent.
     /// - Returns: its `after`.
     package mutating func joining() -> After? {
         self.isResuming = self.content != nil
         return self.content.map { After(content: $0, position: self.position, line: self.lines.settled) }
     }
 
-    /// `live_joined` came.
+    /// `live_joined` was received.
     /// - Parameters:
-    ///   - seq: of the stream's newest packet; 0 if there is none.
+    ///   - seq: the number of the stream's newest packet; 0 if there is none.
     ///   - line: lines completed so far.
     package mutating func joined(_ stream: Stream, seq: Int64, line: Int, at now: Instant) -> [Action] {
         self.isJoined = true
         self.isLive = stream.state == .live
         guard let content = stream.content else { return [] }
-        // The answer itself brings what is missing.
+        // The server sends missing packets with the answer.
         self.quietUntil = now + LiveLimits.resyncInterval
         self.timesAsked = 0
         var actions: [Action] = []
@@ -117,7 +119,7 @@ package struct ListenerMachine {
             self.lines.askAnew(from: now)
             self.lines.completed(line, at: now)
         } else {
-            // Listeners see what is said after they have joined.
+            // Listeners see only lines that are completed after they have joined.
             actions = self.begin(content, completedBefore: line)
         }
         // The first packet of each epoch is a snapshot with the number 1.
@@ -125,7 +127,7 @@ package struct ListenerMachine {
         return actions
     }
 
-    /// `live_state` came.
+    /// `live_state` was received.
     package mutating func changed(_ stream: Stream, at now: Instant) -> [Action] {
         guard self.isJoined else { return [] }
         guard stream.epoch >= self.position.epoch else { return [] }
@@ -134,7 +136,7 @@ package struct ListenerMachine {
         var actions: [Action] = []
         if content != self.content {
             actions = self.begin(content, completedBefore: 0)
-            // What is still under way of the stream before has a lower epoch.
+            // Packets of the previous stream that are still under way have a lower epoch.
             self.position = LivePosition(epoch: stream.epoch, seq: 0)
         }
         let first = LivePosition(epoch: stream.epoch, seq: 1)
@@ -160,7 +162,7 @@ package struct ListenerMachine {
     // MARK: Packets
 
     package mutating func received(_ header: LivePacketHeader, _ opened: Opened, at now: Instant) -> [Action] {
-        // It was on its way when the listener left.
+        // The packet was under way when the listener left.
         guard self.isJoined, self.content != nil else { return [] }
         switch opened {
         case .content(let content) where header.to == nil:
@@ -180,7 +182,7 @@ package struct ListenerMachine {
         }
     }
 
-    /// The key of a generation is here.
+    /// The key of a generation was received.
     package mutating func keyArrived(generation: Int, at now: Instant) -> [Action] {
         guard let awaited = self.awaitedGeneration, awaited <= generation else { return [] }
         (self.awaitedGeneration, self.keyAskedAt) = (nil, nil)
@@ -202,7 +204,7 @@ package struct ListenerMachine {
         case .line:
             actions += self.show(LiveText(), count: 0, at: header.position)
         case .diff(let edits, let count):
-            // What begins at 0 needs nothing before it.
+            // An edit at offset 0 needs no earlier text.
             let before = edits.first?.offset == 0 ? LiveText() : isDirect ? self.text : nil
             guard let before else { break }
             actions += self.show(before.applying(edits), count: count, at: header.position)
@@ -228,8 +230,8 @@ package struct ListenerMachine {
     }
 
     /// - Parameters:
-    ///   - text: `nil` if the packet does not fit what is here.
-    ///   - count: what its scalars are, as the packet says.
+    ///   - text: `nil` if the packet does not fit the present text.
+    ///   - count: the number of its scalars, as the packet says.
     private mutating func show(_ text: LiveText?, count: Int, at position: LivePosition) -> [Action] {
         guard let text, text.count == count else {
             self.unreadable += 1
@@ -266,12 +268,12 @@ package struct ListenerMachine {
 
     private var isWaiting: Bool { self.position < self.newest }
 
-    /// Nobody is asked who is not there, and no question brings what cannot be opened yet.
+    /// No question while no stream is live, or while a key is missing: the answer could not be opened.
     private var nextQuestion: Instant? {
         guard self.isJoined, self.isLive, self.awaitedGeneration == nil, self.isWaiting || self.lines.isAsking,
             let quietUntil = self.quietUntil
         else { return nil }
-        // Lines are asked for during a few seconds only, so these count.
+        // Lines are requested for a few seconds only, so the pause stays short.
         let pause =
             self.lines.isAsking ? LiveLimits.resyncInterval : Self.asking.pause(after: max(self.timesAsked, 1))
         return max(self.lastAsked.map { $0 + pause } ?? quietUntil, quietUntil)

@@ -1,31 +1,32 @@
 package import Contract
 
-/// Decides how a listener comes to hear a conversation, and comes back to it (contract §14.7, §14.10). What is heard is
-/// `ListenerMachine`'s. Holds no socket, clock or key.
+/// Decides how a listener joins a conversation, and rejoins it (contract §14.7, §14.10). `ListenerMachine` handles the
+/// content. Holds no socket, clock or key.
 package struct ListeningMachine {
     package enum State: Equatable, Sendable {
         /// Without a connection.
         case away
-        /// `live_join` or `live_knock` is to go out, or is not answered yet. Goes to `joined`, `waiting` or `over`.
+        /// `live_join` or `live_knock` is about to be sent, or is not answered yet. Next: `joined`, `waiting` or
+        /// `over`.
         case asking(Step)
-        /// A whisperer decides. Goes to `asking(.join)` or `over`.
+        /// A whisperer decides. Next: `asking(.join)` or `over`.
         case waiting
         case joined
-        /// Terminal: only its user can try again.
+        /// Terminal: only the user can try again.
         case over(End)
     }
 
-    /// What is asked of the server next.
+    /// The next question to the server.
     package enum Step: Equatable, Sendable { case join, knock }
 
     package enum End: Equatable, Sendable {
-        /// The link opens nothing: there is no such conversation any more, or it has another link now.
+        /// The link opens nothing: the conversation was deleted, or has another link now.
         case notFound
-        /// The whisperer does not let us in, or sent us away.
+        /// The whisperer refused or removed us.
         case refused(LiveRefused.Reason)
         /// Knocking is not allowed: the whisperer has blocked us.
         case forbidden
-        /// The server takes this client's frames for wrong.
+        /// The server rejects this client's frames.
         case broken
     }
 
@@ -33,22 +34,22 @@ package struct ListeningMachine {
     /// Whether a `live_join` may do without a knock.
     private var isAdmitted: Bool
     private var hasJoined = false
-    /// Its user was told last that it has joined, on this connection.
+    /// The user's last news on this connection was that the listener has joined.
     private var isBack = false
     private var failures = 0
-    /// Since when it waits, on this connection.
+    /// The start of the wait, on this connection.
     private var waitingSince: ContinuousClock.Instant?
     private var asksAt: ContinuousClock.Instant?
     /// The `live_join` that is under way only asks whether the wait is over.
     private var isAsking = false
 
     private static let again = Backoff(first: .milliseconds(500), longest: .seconds(15))
-    /// Whoever waits asks so often whether it is let in: what told it may be lost.
+    /// How often a waiting listener asks whether it is admitted: the notice may be lost.
     package static let askedEvery = Duration.seconds(15)
-    /// Nobody waits longer than its knock does, even if the news of its end is lost.
+    /// The longest wait: the knock has ended by then, even if the notice of its end was lost.
     package static let waitMax = LiveLimits.knockTTL + Self.askedEvery
 
-    /// - Parameter isAdmitted: it was let in before, as far as it knows.
+    /// - Parameter isAdmitted: whether this listener was admitted before, as far as it knows.
     package init(isAdmitted: Bool) { self.isAdmitted = isAdmitted }
 
     package mutating func connected() -> Step? {
@@ -64,8 +65,8 @@ package struct ListeningMachine {
         self.stopWaiting()
     }
 
-    /// `live_admitted` came, with a key that is here now.
-    /// - Returns: what to ask next. Who listens goes on without a word.
+    /// `live_admitted` was received, and its key is stored.
+    /// - Returns: the next question. A listener that has joined asks nothing.
     package mutating func admitted() -> Step? {
         self.isAdmitted = true
         self.stopWaiting()
@@ -75,8 +76,8 @@ package struct ListeningMachine {
         }
     }
 
-    /// `live_waiting` came.
-    /// - Returns: whether that is news to its user.
+    /// `live_waiting` was received.
+    /// - Returns: whether this is new to the user.
     package mutating func waiting(at now: ContinuousClock.Instant) -> Bool {
         guard case .asking = self.state else { return false }
         let isNews = self.waitingSince == nil
@@ -96,8 +97,8 @@ package struct ListeningMachine {
         (self.waitingSince, self.asksAt, self.isAsking) = (nil, nil, false)
     }
 
-    /// `live_joined` came. A late `live_waiting` may have come before it.
-    /// - Returns: whether that is news to its user.
+    /// `live_joined` was received, possibly after a late `live_waiting`.
+    /// - Returns: whether this is new to the user.
     package mutating func joined() -> Bool {
         guard self.state == .asking(.join) || self.state == .waiting else { return false }
         let isNews = !self.isBack
@@ -109,10 +110,10 @@ package struct ListeningMachine {
         return isNews
     }
 
-    /// It listens, and a key is missing that every answer to `live_join` has.
+    /// The listener has joined, and lacks a key that every answer to `live_join` contains.
     package mutating func keyIsMissing() -> Step? { self.state == .joined ? self.ask(.join) : nil }
 
-    /// `live_refused` came.
+    /// `live_refused` was received.
     package mutating func refused(_ reason: LiveRefused.Reason) {
         if case .over = self.state { return }
         self.state = .over(.refused(reason))
@@ -124,7 +125,7 @@ package struct ListeningMachine {
 
     package var nextWake: ContinuousClock.Instant? { self.state == .waiting ? self.asksAt : nil }
 
-    /// - Returns: what to ask next: whether the wait is over.
+    /// - Returns: the next question: whether the wait is over.
     package mutating func timerFired(at now: ContinuousClock.Instant) -> Step? {
         guard self.state == .waiting, let asksAt, asksAt <= now else { return nil }
         self.isAsking = true
@@ -133,20 +134,21 @@ package struct ListeningMachine {
 
     // MARK: Failures
 
-    /// The server refused what was asked, or did not answer (`nil`).
-    /// - Returns: what to ask next, and after which pause.
+    /// The server refused the question, or did not answer (`nil`).
+    /// - Returns: the next question, and the pause before it.
     package mutating func failed(
         _ step: Step, _ code: ErrorCode?, retryAfter: Duration?, at now: ContinuousClock.Instant
     ) -> (Step, after: Duration)? {
         guard self.state == .asking(step) else { return nil }
         if self.isAsking {
-            // Unknown: the knock has ended. Not allowed: it still waits, or the news of its refusal is lost.
+            // `notFound`: the knock has ended. Otherwise the knock still waits, or the notice of its refusal was lost.
             let isOver = code == .notFound || self.waitingSince.map { $0 + Self.waitMax <= now } ?? true
             if isOver { self.refused(.expired) } else { self.wait(at: now) }
             return nil
         }
         switch (step, code) {
-        // Whoever listened before and may not any more was removed meanwhile: that is told, and no knock goes out unasked.
+        // A listener that had joined and is no longer allowed was removed meanwhile. The user sees it; no knock is sent
+        // unasked.
         case (.join, .forbidden), (.join, .notFound):
             if self.hasJoined {
                 self.state = .over(code == .notFound ? .refused(.deleted) : .refused(.removed))
@@ -160,7 +162,7 @@ package struct ListeningMachine {
             self.failures += 1
             return (step, max(retryAfter ?? .zero, Self.again.pause(after: self.failures)))
         case (.knock, .invalidTimestamp):
-            // The clock is set by the next pong.
+            // The next pong sets the clock.
             self.failures += 1
             return (step, Self.again.pause(after: self.failures))
         default: self.state = .over(.broken)

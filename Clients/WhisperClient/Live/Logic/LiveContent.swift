@@ -1,10 +1,10 @@
 package import Contract
 
-/// What one packet says (contract §14.9).
+/// The content of one packet (contract §14.9).
 package enum LiveContent: Hashable, Sendable {
-    /// - Parameter count: the scalars of the text, as the packet says. A reader compares.
+    /// - Parameter count: the scalars of the text, as the packet says. The listener checks it.
     case snapshot(LiveText, count: Int)
-    /// - Parameter count: the scalars of live text afterwards, as the packet says. A reader compares.
+    /// - Parameter count: the scalars of the resulting text, as the packet says. The listener checks it.
     case diff([TextEdit], count: Int)
     case line(LiveText)
     case cue(LiveCue)
@@ -21,7 +21,7 @@ package enum LiveContent: Hashable, Sendable {
 
 package enum LiveCue: Hashable, Sendable {
     case sound(LiveSound)
-    /// To be said if reading aloud is on.
+    /// Text to speak if reading aloud is on.
     case say(LiveText)
     case transcript(SharedTranscript)
 }
@@ -31,11 +31,11 @@ package enum LiveSound: String, CaseIterable, Sendable {
     case bikeHorn = "bike-horn"
     case bikeBell = "bike-bell"
 
-    /// A sound that this release does not know is a bike's horn.
+    /// An unknown sound becomes a bike's horn.
     package init(name: some StringProtocol) { self = LiveSound(rawValue: String(name)) ?? .bikeHorn }
 }
 
-/// The way to a transcript: what stands in its link.
+/// The id and the secret of a transcript share, as in its link.
 package struct SharedTranscript: Hashable, Sendable, CustomStringConvertible {
     package let share: UUIDText
     package let secret: [UInt8]

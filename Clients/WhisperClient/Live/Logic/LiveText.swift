@@ -1,15 +1,15 @@
 import Contract
 
-/// Text of one line, as the Unicode scalars that offsets count (contract §14.9): no line ends, no control characters but
-/// tab, at most 8,000 bytes.
+/// Text of one line, as the Unicode scalars that offsets count (contract §14.9): no line ends, no control characters
+/// but tab, at most 8,000 bytes.
 package struct LiveText: Hashable, Sendable {
     package private(set) var scalars: [Unicode.Scalar] = []
-    /// As it stands in JSON with the shortest escapes (contract §19.7).
+    /// Its length in JSON with the shortest escapes (contract §19.7).
     package private(set) var jsonBytes = 0
 
     package init() {}
 
-    /// Text as it came.
+    /// Text as received.
     /// - Returns: `nil` if it cannot be live text.
     package init?(_ text: some StringProtocol) {
         for scalar in text.unicodeScalars {
@@ -35,7 +35,7 @@ package struct LiveText: Hashable, Sendable {
         return true
     }
 
-    /// What is left of longer text: its first scalars.
+    /// The first scalars of the text.
     func prefix(_ count: Int) -> LiveText {
         var text = LiveText()
         for scalar in self.scalars.prefix(count) { _ = text.append(scalar) }
@@ -58,7 +58,7 @@ package struct LiveText: Hashable, Sendable {
     }
 }
 
-/// One step of a `diff`: the first scalars stay, then comes the text (contract §14.9).
+/// One step of a `diff`: the first `offset` scalars stay, and the text follows them (contract §14.9).
 package struct TextEdit: Hashable, Sendable {
     package var offset: Int
     package var text: LiveText
@@ -70,8 +70,8 @@ package struct TextEdit: Hashable, Sendable {
 }
 
 extension LiveText {
-    /// From the first scalar that differs, everything behind it.
-    /// - Returns: `nil` for equal texts: they send nothing.
+    /// The edit that replaces everything from the first different scalar on.
+    /// - Returns: `nil` for equal texts: nothing is sent.
     package func edit(from old: LiveText) -> TextEdit? {
         let same = zip(self.scalars, old.scalars).prefix { $0 == $1 }.count
         guard same < max(self.count, old.count) else { return nil }
@@ -80,7 +80,7 @@ extension LiveText {
         return TextEdit(offset: same, text: text)
     }
 
-    /// - Returns: `nil` if an offset is behind the end, or the text becomes too long.
+    /// - Returns: `nil` if an offset is beyond the end, or the text becomes too long.
     package func applying(_ edits: [TextEdit]) -> LiveText? {
         var text = self
         for edit in edits {
@@ -96,8 +96,8 @@ extension LiveText {
 
 /// Input of any kind, made fit for a conversation (contract §14.9, §19.7).
 package enum TypedText {
-    /// Each line end completes a line, and so does the last byte that one has room for. Control characters go.
-    /// - Returns: the completed lines, and what is still being typed.
+    /// A line end completes a line, and so does text beyond a line's limit. Control characters are removed.
+    /// - Returns: the completed lines, and the unfinished rest.
     package static func split(_ input: String) -> (lines: [LiveText], rest: LiveText) {
         var lines: [LiveText] = []
         var rest = LiveText()

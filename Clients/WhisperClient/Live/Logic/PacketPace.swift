@@ -1,17 +1,18 @@
 import Contract
 
-/// Spaces packets: never more than 25 in any second, and evenly, so that the next one never waits long (contract §14.9).
+/// Spaces packets: never more than 25 in any second, and evenly, so that the next packet never waits long (contract
+/// §14.9).
 struct PacketPace {
     typealias Instant = ContinuousClock.Instant
 
     static let window = Duration.seconds(1)
     static let step = Self.window / LiveLimits.packetsPerSecondMax
 
-    /// When the newest packets of a full second went, the newest last.
+    /// Send times of the newest packets, at most as many as a second allows, the newest last.
     private var sent: [Instant] = []
     private var next: Instant?
 
-    /// When so many packets may go at once; `nil`: at any time.
+    /// The earliest time for this many packets at once; `nil`: at any time.
     func earliest(_ count: Int) -> Instant? {
         let room = LiveLimits.packetsPerSecondMax - count
         let windowed = self.sent.count > room ? self.sent[self.sent.count - 1 - room] + Self.window : nil

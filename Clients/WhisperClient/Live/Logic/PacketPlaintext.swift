@@ -1,10 +1,10 @@
 package import Contract
 import FoundationEssentials
 
-/// What is sealed in a packet: JSON `{"p": […], "n"?: …, "sig"?: …}`, padded with spaces (contract §14.9).
+/// The sealed content of a packet: JSON `{"p": […], "n"?: …, "sig"?: …}`, padded with spaces (contract §14.9).
 package struct PacketPlaintext: Hashable, Sendable {
     package var content: LiveContent
-    /// Of a line: by the conversation's key.
+    /// The conversation's signature of a line.
     package var signature: [UInt8]?
 
     package init(_ content: LiveContent, signature: [UInt8]? = nil) {
@@ -31,7 +31,7 @@ package struct PacketPlaintext: Hashable, Sendable {
     }
 
     /// - Parameter kind: as the header says.
-    /// - Returns: `nil` if the bytes are not of contract §14.9.
+    /// - Returns: `nil` if the bytes break contract §14.9.
     package init?(_ bytes: [UInt8], kind: LivePacketKind) {
         struct Members: Decodable {
             var p: [String]
@@ -48,7 +48,7 @@ package struct PacketPlaintext: Hashable, Sendable {
         self.content = content
     }
 
-    /// With the shortest escapes: `LiveText` counts them so.
+    /// Writes the shortest escapes, as `LiveText` counts them.
     private static func append(_ text: String, to json: inout [UInt8]) {
         json.append(UInt8(ascii: "\""))
         for byte in text.utf8 {
@@ -62,7 +62,7 @@ package struct PacketPlaintext: Hashable, Sendable {
     }
 }
 
-/// The numbers in front of the `|` that are no offsets.
+/// Numbers before the `|` that are not offsets.
 private enum ControlOffset {
     static let line = -2
     static let snapshot = -3
@@ -72,7 +72,7 @@ private enum ControlOffset {
 }
 
 extension LiveContent {
-    /// Each `offset|data`.
+    /// Each has the form `offset|data`.
     fileprivate var packets: [String] {
         switch self {
         case .snapshot(let text, _): ["\(ControlOffset.snapshot)|\(text.string)"]
@@ -93,7 +93,7 @@ extension LiveContent {
     }
 
     fileprivate init?(_ packets: [String], count: Int?, kind: LivePacketKind) {
-        // By scalars: a combining mark behind the bar makes one character with it.
+        // Split by scalars: a combining mark after the bar forms one character with it.
         let parts = packets.compactMap { packet -> (offset: Int, data: Substring)? in
             let scalars = packet.unicodeScalars
             guard let bar = scalars.firstIndex(of: "|"), let offset = Int(packet[..<bar]),

@@ -1,29 +1,29 @@
 import Contract
 
-/// The completed lines of a stream that a whisperer may have to send again: those that are not told as stored, and the
-/// newest others, for listeners who miss some.
+/// The completed lines that a whisperer may have to send again: lines not confirmed as stored, and the newest others,
+/// for listeners that miss some.
 struct SentLines {
     typealias Instant = ContinuousClock.Instant
 
     struct Line {
         let number: Int
         let text: LiveText
-        /// By the server's clock: nobody gets what was completed before they joined.
+        /// By the server's clock. No listener gets a line that was completed before it joined.
         let completedAt: Timestamp
-        /// Of the packet to all that carried it last.
+        /// The position of its last packet to all.
         var position: LivePosition
         var isStored: Bool
-        /// How often it went to all.
+        /// How often it was sent to all.
         var timesSent: Int
-        /// When it goes to all again.
+        /// When it is sent to all again.
         var repeatAt: Instant?
     }
 
-    /// Lines that are kept. The oldest stored one goes first, then the oldest.
+    /// Lines that are kept. The oldest line that waits for no repetition is dropped first, otherwise the oldest.
     static let keptMax = 1_024
-    /// Waits for `live_line_stored` grow: a database that is away is not asked for everything again and again.
+    /// Waits for `live_line_stored`. They grow, to spare a database that is down.
     static let repeating = Backoff(first: LiveLimits.lineStoredWithin, longest: .seconds(60))
-    /// A line that was refused so often is left out: listeners see that it is missing.
+    /// A line that was refused after this many sendings is given up: listeners see it as missing.
     static let refusalsMax = 5
 
     /// By number.
@@ -42,7 +42,7 @@ struct SentLines {
         self.lines.remove(at: self.lines.firstIndex { $0.isStored || $0.repeatAt == nil } ?? 0)
     }
 
-    /// A line went to all once more.
+    /// A line was sent to all once more.
     mutating func repeated(_ number: Int, by position: LivePosition, at now: Instant, isTranscribed: Bool) {
         guard let index = self.lines.firstIndex(where: { $0.number == number }) else { return }
         self.lines[index].position = position
@@ -64,12 +64,12 @@ struct SentLines {
         self.lines.last { $0.position == position && $0.timesSent < Self.refusalsMax }?.number
     }
 
-    /// Whoever takes the stream up again sends the lines again that it was not told of (contract §14.12).
+    /// A whisperer that resumes the stream repeats the lines that were not confirmed as stored (contract §14.12).
     mutating func repeatUnstored(at now: Instant) {
         for index in self.lines.indices where !self.lines[index].isStored { self.lines[index].repeatAt = now }
     }
 
-    /// Numbers of lines whose time to go again has come.
+    /// Numbers of the lines that are due for a repetition.
     func due(at now: Instant) -> [Int] {
         self.lines.filter { $0.repeatAt.map { $0 <= now } == true }.map(\.number)
     }
@@ -80,7 +80,7 @@ struct SentLines {
         if let index = self.lines.firstIndex(where: { $0.number == number }) { self.lines[index].repeatAt = nil }
     }
 
-    /// What one listener may have: from a number on, nothing completed before it came, and the newest of them.
+    /// The newest lines that one listener may get: from this number on, and not completed before it joined.
     func wanted(from number: Int, since: Timestamp) -> [Int] {
         self.lines.filter { $0.number >= number && $0.completedAt >= since }.suffix(LiveLimits.linesRememberedMax)
             .map(\.number)

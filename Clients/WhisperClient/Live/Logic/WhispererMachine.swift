@@ -2,7 +2,7 @@ package import Contract
 
 /// Decides which packets a whisperer sends, and when (contract §14.9). Holds no socket, clock or key.
 ///
-/// Whoever drives it gives it what is typed and what the server says, takes the packets that are `due`, seals them and
+/// The caller passes in the typed text and the server's frames. It takes the packets that are `due`, seals them and
 /// writes them in that order.
 package struct WhispererMachine {
     package typealias Instant = ContinuousClock.Instant
@@ -13,13 +13,13 @@ package struct WhispererMachine {
         package var content: LiveContent
     }
 
-    /// What `live_started` says.
+    /// The content of `live_started`.
     package struct Start: Hashable, Sendable {
         package var epoch: Int64
         package var generation: Int
         /// The greatest line that is stored; 0 for none.
         package var line: Int
-        /// Whether completed lines are kept by the server.
+        /// Whether the server keeps completed lines.
         package var isTranscribed: Bool
 
         package init(epoch: Int64, generation: Int, line: Int, isTranscribed: Bool) {
@@ -30,37 +30,37 @@ package struct WhispererMachine {
         }
     }
 
-    /// What `live_wanted` asks for.
+    /// The request of `live_wanted`.
     package enum Want: Hashable, Sendable {
         case snapshot
         case lines(for: PrincipalID, from: Int, since: Timestamp)
     }
 
-    /// Too much input at once: lines wait to be sent, and there is no room for more. Nothing was taken.
+    /// Too much input at once: the queue of unsent lines has no room for it. None of the input was accepted.
     package struct Full: Error, Equatable {}
 
-    /// Something that goes to all or one, in the order in which the user made it.
+    /// A line or cue for all listeners or one, in the user's order.
     private enum Item {
         case line(LiveText)
-        /// A line that went before. `number` is its own.
+        /// A line that was sent before, with its number.
         case again(Int)
         case cue(LiveCue, to: PrincipalID?)
     }
 
-    /// What the holder of the stream knows. Begins anew with each epoch.
+    /// The state while this device holds the stream. Each epoch begins with a new one.
     private struct Holding {
         let start: Start
         var generation: Int
         var seq: Int64 = 0
         /// The next packet must be a snapshot.
         var needsSnapshot = true
-        /// A snapshot goes out then, or before.
+        /// A snapshot is sent at this time, or earlier.
         var snapshotAt: Instant?
         var diffs = 0
         var wasAddressed = false
-        /// The server refused a packet: nothing goes before.
+        /// The server refused a packet: nothing is sent before this time.
         var quietUntil: Instant?
-        /// The newest packet when it did, and how often in a row it did.
+        /// The newest packet at the last refusal, and the number of refusals in a row.
         var refusedUpTo: Int64 = 0
         var refusals = 0
         var lastRefusal: Instant?
@@ -68,40 +68,40 @@ package struct WhispererMachine {
         var packets: Int64 = 0
     }
 
-    /// Lines and cues that may wait. A connection that is away for long, or a book that is pasted, meets it.
+    /// Lines and cues that may wait. A long disconnection or a pasted book reaches this limit.
     package static let queueMax = 256
     /// Lines for single listeners that may wait.
     package static let addressedMax = 512
-    /// Lines that go to all again at the same time.
+    /// Lines that are repeated to all at the same time.
     package static let repeatedAtOnceMax = 4
     private static let afterRefusal = Backoff(first: .milliseconds(250), longest: .seconds(5))
 
     package let conversation: ConversationID
-    /// Names the stream. Whoever keeps it keeps `lastLine` with it, and loses both together (contract §14.8).
+    /// Names the stream. The caller stores it together with `lastLine`, and loses both together (contract §14.8).
     package let content: UUIDText
-    /// What is being typed.
+    /// The unfinished line.
     package private(set) var text = LiveText()
-    /// The newest line that went out.
+    /// The newest line that was sent.
     package private(set) var lastLine: Int
 
     /// The live text that listeners have.
     private var shown = LiveText()
     private var queue: [Item] = []
     private var addressed: [(to: PrincipalID, line: Int)] = []
-    /// When each of those who may listen was let in last.
+    /// When each listener was last admitted.
     private var admittedAt: [PrincipalID: Timestamp] = [:]
     private var sent = SentLines()
     /// The first change that is not sent yet.
     private var changedAt: Instant?
     private var pace = PacketPace()
     private var holding: Holding?
-    /// Nothing goes out with an older generation than this, whatever the server says: a newer one was used already, or somebody
-    /// who was sent away may have the older key.
+    /// Nothing is sealed with an older generation, whatever the server says: a newer one was already used, or a removed
+    /// listener may have the older key.
     package private(set) var lowestGeneration: Int
 
     /// - Parameters:
-    ///   - lastLine: that of the stream `content`, if it is resumed.
-    ///   - lowestGeneration: what this device has used before, or must use from now on.
+    ///   - lastLine: the last line of the stream `content`, if it is resumed.
+    ///   - lowestGeneration: the generation that this device has used before, or must use from now on.
     package init(conversation: ConversationID, content: UUIDText, lastLine: Int = 0, lowestGeneration: Int = 1) {
         self.conversation = conversation
         self.content = content
@@ -111,7 +111,7 @@ package struct WhispererMachine {
 
     // MARK: What the user does
 
-    /// The line under the user's hands now reads so. Each line end in it completes a line; `text` is what remains.
+    /// The user has edited the unfinished line. Each line end in the input completes a line; `text` is the rest.
     package mutating func edited(to input: String, at now: Instant) throws(Full) {
         let (lines, rest) = TypedText.split(input)
         try self.enqueue(lines.map { .line($0) })
@@ -120,7 +120,7 @@ package struct WhispererMachine {
         self.changedAt = self.changedAt ?? now
     }
 
-    /// Says something in between: the line that is being typed stays.
+    /// Sends lines in between. The unfinished line stays.
     package mutating func interject(_ input: String) throws(Full) {
         let (lines, rest) = TypedText.split(input)
         try self.enqueue((lines + (rest.isEmpty ? [] : [rest])).map { .line($0) })
@@ -141,16 +141,16 @@ package struct WhispererMachine {
     package mutating func started(_ start: Start, at now: Instant) {
         self.holding = Holding(start: start, generation: start.generation)
         self.lastLine = max(self.lastLine, start.line)
-        // Who asked has another place to ask from by now.
+        // The listeners' requests are outdated: they ask again from their present position.
         self.addressed = []
         self.queue.removeAll { if case .again = $0 { true } else { false } }
         if start.isTranscribed { self.sent.repeatUnstored(at: now) }
     }
 
-    /// The connection is gone, or another device has the stream: nothing goes out until `started`.
+    /// The connection has ended, or another device has the stream: nothing is sent until `started`.
     package mutating func stopped() { self.holding = nil }
 
-    /// The answer to a grant: from here on content is sealed with this generation.
+    /// A grant was answered: content is sealed with this generation from now on.
     package mutating func generationChanged(to generation: Int) {
         guard let known = self.holding?.generation, generation > known else { return }
         self.holding?.generation = generation
@@ -158,7 +158,8 @@ package struct WhispererMachine {
         self.holding?.needsSnapshot = true
     }
 
-    /// From the next packet on no older generation seals content. The typed text waits until the server has the new one.
+    /// From the next packet on, no older generation seals content. The typed text waits until the server has the new
+    /// one.
     package mutating func leaves(generationsBelow lowest: Int) {
         self.lowestGeneration = max(self.lowestGeneration, lowest)
     }
@@ -168,9 +169,9 @@ package struct WhispererMachine {
         switch want {
         case .snapshot: self.holding?.snapshotAt = now
         case .lines(let listener, let first, let since):
-            // What this listener waits for already is in the new answer, too.
+            // The new answer includes the lines that already wait for this listener.
             self.addressed.removeAll { $0.to == listener }
-            // It may have been asked before the listener was removed and let in again.
+            // The request may be older than the listener's removal and new admission.
             let earliest = max(since, self.admittedAt[listener] ?? since)
             let lines = self.sent.wanted(from: first, since: earliest)
             guard self.addressed.count + lines.count <= Self.addressedMax else { return }
@@ -178,8 +179,8 @@ package struct WhispererMachine {
         }
     }
 
-    /// Somebody is let in. No line that was completed before goes to them (contract §14.9), whatever is asked.
-    /// - Parameter time: by the server's clock. The latest counts, until the listener goes or is sent away.
+    /// A listener is admitted. It gets no line that was completed before (contract §14.9), whatever it requests.
+    /// - Parameter time: by the server's clock. The latest counts, until the listener leaves or is removed.
     package mutating func admits(_ listener: PrincipalID, at time: Timestamp) {
         let time = max(time, self.admittedAt[listener] ?? time)
         self.admittedAt[listener] = time
@@ -188,13 +189,13 @@ package struct WhispererMachine {
         }
     }
 
-    /// Somebody was sent away, or has gone.
+    /// A listener was removed, or has left.
     package mutating func dismisses(_ listener: PrincipalID) {
         self.addressed.removeAll { $0.to == listener }
         self.admittedAt[listener] = nil
     }
 
-    /// `live_line_stored` came. A line that there is no room for counts as stored: it is not sent again.
+    /// `live_line_stored` was received. A line that the server has no room for counts as stored: it is not sent again.
     package mutating func stored(_ lines: [Int]) {
         self.sent.stored(lines)
         self.queue.removeAll {
@@ -203,7 +204,7 @@ package struct WhispererMachine {
     }
 
     /// The server answered a packet with an error.
-    /// - Parameter seq: of the packet, which may be an old one: errors come late.
+    /// - Parameter seq: the number of the packet, which may be an old one: errors arrive late.
     package mutating func refused(seq: Int64, retryAfter: Duration?, at now: Instant) {
         guard var holding = self.holding else { return }
         holding.needsSnapshot = true
@@ -220,24 +221,24 @@ package struct WhispererMachine {
         self.holding = holding
     }
 
-    /// Of the keys that content is sealed with; `nil` while another device has the stream.
+    /// The generation that seals content; `nil` while this device does not hold the stream.
     package var generation: Int? { self.holding?.generation }
 
-    /// Holds the stream, and may seal with the key that the server knows.
+    /// Whether this device holds the stream, and may seal with the server's generation.
     private var maySeal: Bool { self.holding.map { $0.generation >= self.lowestGeneration } ?? false }
 
-    /// All that was typed has gone out.
+    /// Whether all typed text was sent.
     package var isSettled: Bool { self.queue.isEmpty && self.changedAt == nil && self.shown == self.text }
 
-    /// The generation's key has sealed so many packets that the next generation should be granted (contract §14.5).
+    /// Whether the generation's key has sealed so many packets that the next one should be granted (contract §14.5).
     package var wantsNextGeneration: Bool { (self.holding?.packets ?? 0) >= LiveLimits.packetsPerGenerationMax }
 
     // MARK: What goes out
 
-    /// What is sent next, and how many packets it is.
+    /// The next thing to send, and its number of packets.
     private enum Step {
         case snapshot
-        /// With the snapshot behind it: whoever joins then must not need the line.
+        /// A line, followed by a snapshot: a listener that joins then must not need the line.
         case line
         case cue
         case diff
@@ -246,8 +247,8 @@ package struct WhispererMachine {
         var packets: Int { self == .line ? 2 : 1 }
     }
 
-    /// Takes the packets whose time has come; they must be written now, in this order.
-    /// - Parameter time: of the server, as far as the client knows it.
+    /// Takes the packets that are due. The caller must write them now, in this order.
+    /// - Parameter time: the server's time, as far as the client knows it.
     package mutating func due(at now: Instant, serverTime time: Timestamp) -> [Packet] {
         self.repeatLines(at: now)
         var packets: [Packet] = []
@@ -259,7 +260,7 @@ package struct WhispererMachine {
         return packets
     }
 
-    /// When `due` has something to send next; `nil`: not before something happens.
+    /// When `due` has something to send next; `nil`: not before the next input.
     /// - Parameter now: stands for "at once".
     package func nextWake(at now: Instant) -> Instant? {
         guard self.maySeal else { return nil }
@@ -275,16 +276,16 @@ package struct WhispererMachine {
         if holding.needsSnapshot { return slot(.snapshot) }
         var steps: [(step: Step, at: Instant?)] = []
         switch self.queue.first {
-        // The snapshot behind a line is as good as any other.
+        // The snapshot after a line replaces any other.
         case .line, .again: return slot(.line)
         case .cue: steps = [slot(.cue)]
         case nil:
             if let changedAt = self.changedAt { steps = [slot(.diff, wanted: changedAt + LiveLimits.gatherTime)] }
-            // In turn with what is typed, so that neither waits for the other's end.
+            // In turn with typed text, so that neither waits for the end of the other.
             if !self.addressed.isEmpty { steps.insert(slot(.addressed), at: holding.wasAddressed ? steps.count : 0) }
         }
         if let time = holding.snapshotAt { steps.insert(slot(.snapshot, wanted: time), at: 0) }
-        // Of those that are ready at the same time, the first.
+        // The earliest step; if several are ready at the same time, the first of them.
         var first = steps.first
         for step in steps.dropFirst() {
             if let time = first?.at, step.at.map({ $0 < time }) ?? true { first = step }
@@ -303,7 +304,7 @@ package struct WhispererMachine {
         case .diff: return self.diff(at: now)
         case .addressed:
             let (listener, number) = self.addressed.removeFirst()
-            // It may have been pushed out since.
+            // `SentLines` may have dropped the line since.
             guard let line = self.sent[number] else { return [] }
             return [self.packet(.line(line.text), line: number, to: listener)]
         }
@@ -337,7 +338,7 @@ package struct WhispererMachine {
             return [self.snapshot(of: self.text)]
         }
         self.holding?.diffs += 1
-        // Whoever lost the last of them has the text soon, though nothing more is typed.
+        // A listener that lost the last diff gets the text soon, even if nothing more is typed.
         self.holding?.snapshotAt = holding.snapshotAt ?? now + LiveLimits.snapshotInterval
         self.shown = self.text
         return [self.packet(.diff([edit], count: self.text.count), line: self.lastLine)]
@@ -352,7 +353,7 @@ package struct WhispererMachine {
         return self.packet(.snapshot(text, count: text.count), line: self.lastLine)
     }
 
-    /// - Parameter listener: the packet is outside the sequence and has the number of the newest packet to all.
+    /// - Parameter listener: if set, the packet is outside the sequence and has the number of the newest packet to all.
     private mutating func packet(_ content: LiveContent, line: Int, to listener: PrincipalID? = nil) -> Packet {
         guard var holding = self.holding else { preconditionFailure("only a holder sends packets") }
         if listener == nil { holding.seq += 1 }

@@ -5,7 +5,7 @@ import SQLite
 /// A conversation of our own (contract §14.6). Losing `content` and `lastLine` costs no more than a new stream.
 package struct OwnConversation: Sendable {
     package var keys: ConversationKeys
-    /// As it is called here.
+    /// The local name.
     package var name: String
     package var title: String
     package var whisperer: String
@@ -13,7 +13,7 @@ package struct OwnConversation: Sendable {
     package var passcode: String?
     package var transcriptDays: Int
     package var linkSecret: SecretBytes
-    /// The stream that goes on, and its newest line. They are kept together, and lost together (contract §14.8).
+    /// The stream that continues, and its newest line. Both are stored together, and lost together (contract §14.8).
     package var content: UUIDText?
     package var lastLine: Int
     /// The newest of the generations whose keys were used or offered here. No older one is used again.
@@ -21,7 +21,7 @@ package struct OwnConversation: Sendable {
 
     package var id: ConversationID { self.keys.id }
     package var link: LinkKeys { LinkKeys(secret: self.linkSecret) }
-    /// Another link. The one before opens nothing more as soon as the server knows.
+    /// Draws a new link. The previous link opens nothing as soon as the server has the new one.
     package mutating func drawLink() { self.linkSecret = SecretBytes(Sodium.random(LiveLimits.linkSecretBytes)) }
 
     package var info: ConversationInfo {
@@ -29,7 +29,7 @@ package struct OwnConversation: Sendable {
     }
 }
 
-/// What was decided about a listener of a conversation of ours.
+/// The decision about a listener of our own conversation.
 package struct KnownListener: Hashable, Sendable {
     package enum Verdict: String, Sendable {
         case allowed
@@ -42,9 +42,9 @@ package struct KnownListener: Hashable, Sendable {
     package var keys: PublicKeys
     package var name: String
     package var verdict: Verdict
-    /// When that was. A knock from before it does not count again.
+    /// The time of the decision. An earlier knock is ignored.
     package var decidedAt: Timestamp
-    /// The newest generation when it was removed: it may have the key of that one.
+    /// The newest generation when the listener was removed: the listener may have its key.
     package var generation: Int
 
     package init(
@@ -59,18 +59,18 @@ package struct KnownListener: Hashable, Sendable {
     }
 }
 
-/// A conversation of somebody else that was listened to.
+/// A conversation of another identity that this user has listened to.
 package struct HeardConversation: Sendable {
     package var link: ListenLink
     package var title: String
     package var whisperer: String
-    /// Of the newest key that came. Grants of older ones are ignored.
+    /// The generation of the newest content key received. Grants of older generations are ignored.
     package var generation: Int
     package var listenedAt: Timestamp
 }
 
-/// The only code that reads or writes what the store knows of live conversations. Secrets are sealed: the file alone
-/// does not disclose them.
+/// The only code that reads or writes live conversations in the store. Secrets are sealed: the file alone does not
+/// disclose them.
 package struct LiveStore: Sendable {
     let store: ClientStore
     private let seal: StoreSeal
@@ -119,7 +119,7 @@ package struct LiveStore: Sendable {
         return (id, secret)
     }
 
-    /// Another profile from now on.
+    /// Replaces the profile.
     func set(profile id: UUIDText, secret: SecretBytes) throws(ClientStoreError) {
         let sealed = self.seal.seal(Array("\(id)".utf8) + secret.bytes, place: Self.profilePlace)
         let text = String(decoding: Base64.encode(sealed), as: UTF8.self)
@@ -129,7 +129,7 @@ package struct LiveStore: Sendable {
         }
     }
 
-    /// The secret that our profile is about to have, while it is renewed.
+    /// The next secret of our profile, while the renewal is under way.
     func nextProfileSecret() throws(ClientStoreError) -> SecretBytes? {
         try self.store.read { try ClientStore.setting("nextProfileSecret", in: $0) }
             .flatMap { Base64.decode($0) }
@@ -137,7 +137,7 @@ package struct LiveStore: Sendable {
             .map { SecretBytes($0) }
     }
 
-    /// The same, or from now on the given one.
+    /// The stored next secret. If there is none, stores the given one.
     func nextProfileSecret(orKeep secret: SecretBytes) throws(ClientStoreError) -> SecretBytes {
         if let kept = try self.nextProfileSecret() { return kept }
         let sealed = self.seal.seal(secret.bytes, place: Self.nextSecretPlace)
@@ -190,7 +190,7 @@ package struct LiveStore: Sendable {
         }
     }
 
-    /// Writes what its user may change. Its stream stays as it is.
+    /// Stores the fields that the user may change. The stream stays as it is.
     func update(_ conversation: OwnConversation) throws(ClientStoreError) {
         try self.store.write { database in
             try database.run(
@@ -213,8 +213,8 @@ package struct LiveStore: Sendable {
         }
     }
 
-    /// Keeps the stream that goes on, with its newest line. To be called before that line goes out: its number must not be
-    /// given twice.
+    /// Stores the stream that continues, with its newest line. Call it before that line is sent: its number must not be
+    /// used twice.
     func set(content: UUIDText?, lastLine: Int, of id: ConversationID) throws(ClientStoreError) {
         try self.store.write { database in
             try database.run(
@@ -223,7 +223,7 @@ package struct LiveStore: Sendable {
         }
     }
 
-    /// To be called before a key of the generation seals or is offered.
+    /// Call it before a key of the generation seals or is offered.
     func set(generation: Int, of id: ConversationID) throws(ClientStoreError) {
         try self.store.write { database in
             try database.run(
@@ -282,7 +282,7 @@ package struct LiveStore: Sendable {
 
     // MARK: Conversations of others
 
-    /// The last listened to first.
+    /// The most recent first.
     package func heard() throws(ClientStoreError) -> [HeardConversation] {
         try self.store.read { database in
             try Row.fetchAll(database, sql: "SELECT * FROM live_listening ORDER BY listened_at DESC").compactMap {

@@ -1,7 +1,7 @@
 import Contract
 import SQLite
 
-/// How the documents of our profile were when they were seen last: kept among the settings.
+/// Version and counter of our profile's documents when this device last saw them: kept among the settings.
 extension LiveStore {
     func seenDocument(_ name: ProfileDocumentName, of profile: UUIDText) throws(ClientStoreError) -> SeenDocument? {
         try self.store.read { try Self.seen(name, of: profile, in: $0) }

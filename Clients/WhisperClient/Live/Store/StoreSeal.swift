@@ -1,10 +1,10 @@
 import Contract
 
-/// Seals values of the store under a key of the identity: whoever has the file alone cannot read them.
+/// Seals values of the store under a key of the identity: the file alone does not disclose them.
 struct StoreSeal: Sendable {
     let key: SecretBytes
 
-    /// - Parameter place: names the value. What is moved to another place does not open.
+    /// - Parameter place: names the value. A value that was moved to another place does not open.
     /// - Returns: the nonce, and the ciphertext behind it.
     func seal(_ bytes: [UInt8], place: String) -> [UInt8] {
         let sealed = SealedBytes(
@@ -12,7 +12,7 @@ struct StoreSeal: Sendable {
         return sealed.nonce + sealed.ciphertext
     }
 
-    /// - Returns: `nil` if the value is of another identity, or damaged.
+    /// - Returns: `nil` if the value belongs to another identity, or is damaged.
     func open(_ bytes: [UInt8], place: String) -> [UInt8]? {
         SealedBytes(
             nonce: Array(bytes.prefix(AES256GCM.nonceBytes)), ciphertext: Array(bytes.dropFirst(AES256GCM.nonceBytes))

@@ -1,13 +1,13 @@
 package import Contract
 import FoundationEssentials
 
-/// What a link shows of its conversation before anybody connects: the answer of `POST /live/{CID}/look`, opened and
-/// checked (contract §14.6).
+/// The answer of `POST /live/{CID}/look`, opened and checked: a link's preview of its conversation before a listener
+/// connects (contract §14.6).
 package struct ConversationLook: Sendable, Equatable {
     package var publicKeys: PublicKeys
     package var info: ConversationInfo
     package var state: LiveStreamState
-    /// Whether lines are kept. People are told before they join.
+    /// Whether lines are kept. Listeners see this before they join.
     package var isTranscribed: Bool
 
     static func path(_ conversation: ConversationID) -> String { "/live/\(conversation)/look" }
@@ -25,7 +25,8 @@ package struct ConversationLook: Sendable, Equatable {
 }
 
 extension ConversationLook {
-    /// - Returns: `nil` if the keys are not those of the id, or the link's secret does not open what is said of it.
+    /// - Returns: `nil` if the keys do not belong to the id, or the link's secret does not open the conversation's
+    ///   info.
     init?(_ body: [UInt8], of conversation: ConversationID, link: LinkKeys) {
         struct Raw: Decodable {
             var signPublicKey: String
@@ -52,17 +53,17 @@ extension ConversationLook {
     }
 }
 
-/// Who may listen without being asked about (contract §14.7). What it says binds nobody but the whisperer's client.
+/// How knocks are decided (contract §14.7). Only the whisperer's client enforces it.
 package enum Admission: String, Codable, Sendable, CaseIterable {
-    /// The whisperer is asked about everybody.
+    /// The whisperer decides about every listener.
     case knock
-    /// Whoever knows the passcode is let in.
+    /// Every listener with the passcode is admitted.
     case passcode
-    /// Whoever has the link is let in.
+    /// Every listener with the link is admitted.
     case link
 }
 
-/// What the link's secret opens: whose conversation it is (contract §14.6).
+/// Names and admission of a conversation, sealed with the link's secret (contract §14.6).
 package struct ConversationInfo: Codable, Sendable, Equatable {
     package var conversation: String
     package var whisperer: String

@@ -1,6 +1,6 @@
 import Contract
 
-/// Frames about live conversations, made of the keys that they show.
+/// Frames about live conversations, built from the keys that they show.
 extension LiveCreate {
     /// - Parameter info: signed with the conversation's key.
     init(_ keys: ConversationKeys, link: LinkKeys, profile: UUIDText, transcriptDays: Int, info: LiveSigned) {

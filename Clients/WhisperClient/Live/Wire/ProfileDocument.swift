@@ -1,22 +1,22 @@
 package import Contract
 import FoundationEssentials
 
-/// What the devices of a profile have left for each other under one name, opened.
+/// An opened document that the devices of a profile share under one name.
 package struct ProfileDocument: Sendable, Equatable {
     package var name: ProfileDocumentName
-    /// The server's count of its writings.
+    /// The server's count of its writes.
     package var version: Int64
     package var updatedAt: Timestamp
     package var content: String
 }
 
-/// How a document was when this device saw it last. An older one is not believed.
+/// Version and counter of a document when this device last saw it. An older document is rejected.
 struct SeenDocument: Equatable, Sendable {
     var version: Int64
-    /// Grows with each writing, and stands in the seal: the server cannot make another one.
+    /// Grows with each write. It is sealed with the content: the server cannot change it.
     var counter: Int64
 
-    /// Whether this can be the document that was seen, or a later one.
+    /// Whether this document can be the seen one, or a later one.
     func canFollow(_ seen: SeenDocument) -> Bool { self.counter > seen.counter || self == seen }
 }
 
@@ -25,7 +25,7 @@ struct DocumentText: Codable, Equatable, Sendable {
     var counter: Int64
     var content: String
 
-    /// - Returns: as it is written to the server.
+    /// - Returns: the text as the server stores it.
     func sealed(as name: ProfileDocumentName, of profile: UUIDText, key: SecretBytes, nonce: [UInt8]) -> SealedBytes {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
@@ -34,7 +34,7 @@ struct DocumentText: Codable, Equatable, Sendable {
         return SealedBytes(text, key: key, nonce: nonce, vouchingFor: Self.place(name, profile))
     }
 
-    /// - Returns: `nil` if another key sealed it, it is another document, or none of a release that is known here.
+    /// - Returns: `nil` if another key sealed it, it is another document, or this release cannot read it.
     init?(_ sealed: SealedBytes, as name: ProfileDocumentName, of profile: UUIDText, key: SecretBytes) {
         guard let text = sealed.open(key: key, vouchingFor: Self.place(name, profile)),
             let read = try? JSONDecoder().decode(Self.self, from: Data(text)), read.counter > 0
@@ -62,7 +62,7 @@ enum DocumentBody {
             var ciphertext: String
         }
         let encoder = JSONEncoder()
-        // Each slash of the Base64 would have a byte more, which the server has no room for.
+        // Escaped slashes would make the Base64 longer than the server accepts.
         encoder.outputFormatting = .withoutEscapingSlashes
         // Our own plain values: encoding them cannot fail.
         return try! Array(encoder.encode(Body(nonce: sealed.nonceText, ciphertext: sealed.ciphertextText)))

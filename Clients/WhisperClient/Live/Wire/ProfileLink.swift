@@ -1,8 +1,8 @@
 package import Contract
 import FoundationEssentials
 
-/// What one device gives to another, so that both share a profile: `whisper://profile/{profileId}#{secret}` (contract §14.4). It
-/// never goes to the server.
+/// The link by which another device joins a profile: `whisper://profile/{profileId}#{secret}` (contract §14.4). It is
+/// never sent to the server.
 package struct ProfileLink: Sendable {
     package let id: UUIDText
     package let secret: SecretBytes
@@ -35,7 +35,7 @@ package struct SharedProfile: Sendable, Equatable {
         package var joinedAt: Timestamp
     }
 
-    /// Something that the devices share, sealed. What it says the server does not know.
+    /// A sealed document of the devices. The server cannot read its content.
     package struct Document: Sendable, Equatable {
         package var name: ProfileDocumentName
         package var version: Int64

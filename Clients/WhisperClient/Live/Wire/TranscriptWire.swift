@@ -82,7 +82,7 @@ package struct TranscriptShare: Sendable {
         "/live/\(conversation)/transcripts/\(content)/shares"
     }
 
-    /// The line keys of these generations, sealed for whoever has the link.
+    /// The line keys of these generations, sealed with the share's secret.
     /// - Returns: `nil` if there are too many for one share.
     static func body(
         _ keys: ShareKeys, of conversation: OwnConversation, content: UUIDText, generations: Set<Int>,
