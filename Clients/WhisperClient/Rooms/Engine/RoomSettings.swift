@@ -1,8 +1,8 @@
 package import Contract
 
-/// What a host changes about a room, and what concerns all rooms (contract §15.1).
+/// Commands of a room's host, and commands for all rooms (contract §15.1).
 extension WhisperClient {
-    /// Changes a room that we host. At least one of the three is to be there.
+    /// Changes a room that we host. At least one of the three must be set.
     /// - Returns: the room after the change.
     @discardableResult
     package func updateRoom(
@@ -15,14 +15,14 @@ extension WhisperClient {
     /// Gives up all our seats, and ends the rooms that we host.
     package func purgeRooms() async throws(LiveError) -> RoomPurged? {
         guard self.token != nil else { throw .offline }
-        // Whoever talks with us is told first.
+        // Send `bye` to the connected participants first.
         for id in self.visits.keys {
             if let actions = self.visits[id]?.machine.leave() { self.perform(actions, in: id) }
         }
         return try await self.ask(RoomPurge()) as? RoomPurged
     }
 
-    /// For the link of a room that is to be opened. One that was opened before keeps its own.
+    /// The secret for the link of a room to open. A room that was opened before keeps its secret.
     package func roomSecret(of id: UUIDText?, isWanted: Bool) throws(LiveError) -> RoomSecret? {
         guard isWanted else { return nil }
         guard let id else { return .random() }
@@ -31,7 +31,7 @@ extension WhisperClient {
         }
     }
 
-    /// Other credentials for the relays. Those of `room_joined` end some day.
+    /// Fetches new credentials for the relays. The credentials of `room_joined` expire.
     package func renewTurn(of id: UUIDText) async throws(LiveError) -> TurnCredentialsFrame {
         guard let turn = try await self.ask(RoomTurn(id)) as? TurnCredentialsFrame else { throw .noAnswer }
         self.visits[id]?.turn = turn

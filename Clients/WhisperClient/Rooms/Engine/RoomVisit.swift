@@ -1,23 +1,23 @@
 package import Contract
 
-/// A room, as long as its user is in it.
+/// A room while our user is in it.
 struct RoomVisit {
-    /// The secret of the link by which we came in, or with which we made the room. That is known here: a server that says that we came in
-    /// without it takes it from nobody.
+    /// The secret of the link by which we joined or created the room. Only this device decides that: the server cannot
+    /// take the secret away by claiming that we joined without it.
     private(set) var secret: RoomSecret?
     var machine: MeshMachine
     private(set) var code: String?
     private(set) var codeExpiresAt: Timestamp?
-    /// `nil`: nobody else has had a seat yet.
+    /// `nil`: no other participant has had a seat yet.
     var turn: TurnCredentialsFrame?
-    /// In what ways the server has said that somebody came to its seat.
+    /// For each participant, all ways by which the server has said that it joined.
     private var vias: [PrincipalID: Set<RoomParticipant.Way>] = [:]
     private var seats: [PrincipalID: Int] = [:]
     private var ownSeat: Int
     private var keys: [PrincipalID: PairKeys] = [:]
-    /// Whoever the server gave keys to that are not theirs. Nothing is sent to them.
+    /// Participants for which the server gave false keys. No signal is sent to them.
     private(set) var forged: Set<PrincipalID> = []
-    /// Signals of ours get later with each one, so that their order shows.
+    /// The time of our last signal. It grows with each signal, to show their order.
     private var signalledAt = Timestamp(milliseconds: 0)
 
     init(_ joined: RoomJoined, own: PrincipalID, secret: RoomSecret?, isReturning: Bool) {
@@ -26,7 +26,8 @@ struct RoomVisit {
         (self.code, self.codeExpiresAt, self.turn) = (joined.code, joined.codeExpiresAt, joined.turn)
     }
 
-    /// We asked to come in once more, and have another seat. A secret is only ever added: the server chooses which room answers a code.
+    /// We joined once more, and have a new seat. A secret is only added, never removed: the server chooses the room
+    /// that a code opens.
     mutating func entered(_ joined: RoomJoined, with secret: RoomSecret?) {
         guard joined.seat > self.ownSeat else { return }
         self.ownSeat = joined.seat
@@ -37,14 +38,14 @@ struct RoomVisit {
 
     func keys(of peer: PrincipalID) -> PairKeys? { self.keys[peer] }
 
-    /// Learns the keys of everybody there.
+    /// Learns the keys of all participants.
     mutating func learn(_ room: RoomState) {
         guard let own = room.participants.first(where: { $0.participant == self.machine.own }),
             own.seat >= self.ownSeat
         else { return }
         for other in room.participants where other.participant != own.participant {
             let id = other.participant
-            // Whoever has left and come in again may have come without the secret. Its keys are the same.
+            // A participant that left and joined again may have joined without the secret. Its keys are the same.
             let seat = self.seats[id] ?? other.seat
             guard other.seat >= seat else { continue }
             if other.seat > seat { (self.vias[id], self.keys[id]) = (nil, nil) }
@@ -64,7 +65,8 @@ struct RoomVisit {
 
     private static let creatorSeat = 1
 
-    /// - Parameter now: by the server's clock. The time of a clock that was ahead of it is left: no server would take it.
+    /// - Parameter now: by the server's clock. If our last time is ahead of it, start from the present time: no server
+    ///   would accept a later one.
     mutating func nextSignalTime(_ now: Timestamp) -> Timestamp {
         let next = Timestamp(milliseconds: self.signalledAt.milliseconds + 1)
         self.signalledAt = self.signalledAt.isAhead(of: now) ? now : max(now, next)
@@ -72,18 +74,18 @@ struct RoomVisit {
     }
 }
 
-/// A room as it is shown to its user.
+/// A room as the user sees it.
 package struct RoomView: Sendable, Equatable {
     package var room: RoomState
     package var own: PrincipalID
     /// For the host alone.
     package var code: String?
     package var codeExpiresAt: Timestamp?
-    /// Of the room's link.
+    /// The secret of the room's link.
     package var secret: [UInt8]?
-    /// `nil` while nobody else has had a seat.
+    /// `nil` while no other participant has had a seat.
     package var turn: TurnCredentialsFrame?
-    /// Participants whom content can be exchanged with now.
+    /// Participants that content can be exchanged with now.
     package var linked: Set<PrincipalID>
 
     package init(
@@ -101,7 +103,7 @@ package struct RoomView: Sendable, Equatable {
 
     package var others: [RoomParticipant] { self.room.participants.filter { $0.participant != self.own } }
 
-    /// To be compared by voice (contract §15.2).
+    /// A number that both compare by voice (contract §15.2).
     package func safetyNumber(with peer: RoomParticipant) -> String? {
         self.room.participants.first { $0.participant == self.own }.map {
             SafetyNumber.text(
@@ -115,15 +117,15 @@ package struct RoomView: Sendable, Equatable {
     }
 }
 
-/// What an application is told of a room.
+/// An event of a room, for the application.
 package enum RoomNews: Sendable, Equatable {
-    /// It is so now.
+    /// The present state of the room.
     case shown(RoomView)
-    /// Somebody did something, or something happened to somebody.
+    /// A change of the room, and the participant that it concerns.
     case told(RoomEvent.Event, PrincipalID?)
     /// For the WebRTC stack: about connection `number` to a participant.
     case link(PrincipalID, number: Int, LinkOrder)
-    /// The server gave keys for this participant that are not theirs. They are not used.
+    /// The server gave false keys for this participant. They are not used.
     case forged(PrincipalID)
     case over(MeshMachine.End)
 }

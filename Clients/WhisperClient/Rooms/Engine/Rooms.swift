@@ -1,8 +1,8 @@
 package import Contract
 
-/// What a user does who meets others in rooms (contract §15).
+/// The commands of a user in rooms (contract §15).
 extension WhisperClient {
-    /// A new room, with us as host. Sent again it is the same room.
+    /// Creates a room, with us as host. A repetition creates no second room.
     @discardableResult
     package func createRoom(_ wish: RoomWish) async throws(LiveError) -> UUIDText {
         if let secret = wish.secret { try self.keptRoom { try $0.set(secret, of: wish.room) } }
@@ -10,8 +10,8 @@ extension WhisperClient {
         return try await self.enter(RoomEntry(secret: wish.secret, isReturning: false), frame)
     }
 
-    /// Comes in, and stays until left. Connections that break are mended.
-    /// - Throws: `.notFound` for every code that opens nothing and every room that is not there for us.
+    /// Joins a room, and stays until the user leaves. Broken connections are restored.
+    /// - Throws: `.notFound` for a code that opens nothing, and for a room that does not exist for us.
     @discardableResult
     package func joinRoom(by key: RoomKey) async throws(LiveError) -> UUIDText {
         var entry = RoomEntry(secret: nil, isReturning: false)
@@ -25,7 +25,7 @@ extension WhisperClient {
             do {
                 return try await self.enter(entry, frame)
             } catch {
-                // We did not come in by it. By code we may.
+                // This link did not admit us. A code still may.
                 if known == nil, case .notFound = error { try self.keptRoom { try $0.forget(room) } }
                 throw error
             }
@@ -36,7 +36,7 @@ extension WhisperClient {
         return try await self.enter(entry, frame)
     }
 
-    /// What the user is shown of a room that was entered.
+    /// The view of a joined room, for the user.
     package func room(_ id: UUIDText) -> RoomView? {
         guard let visit = self.visits[id], let room = visit.machine.shown else { return nil }
         let linked = room.participants.map(\.participant).filter { visit.machine.isLinked(to: $0) }
@@ -45,26 +45,26 @@ extension WhisperClient {
             secret: visit.secret?.secret.bytes, turn: visit.turn, linked: Set(linked))
     }
 
-    /// All rooms in which we have a seat, entered or not.
+    /// All rooms in which we have a seat, whether this device has joined them or not.
     package func rooms() async throws(LiveError) -> [RoomState] {
         (try await self.ask(RoomList()) as? Rooms)?.rooms ?? []
     }
 
-    /// Gives the seat up. Whoever talks with us is told first.
+    /// Gives up the seat, after a `bye` to the connected participants.
     package func leaveRoom(_ id: UUIDText) async throws(LiveError) {
         if let actions = self.visits[id]?.machine.leave() { self.perform(actions, in: id) }
         try await self.ask(RoomLeave(id))
         try self.keptRoom { try $0.forget(id) }
     }
 
-    /// Ends a room that we host, for everybody.
+    /// Ends a room that we host, for all participants.
     package func closeRoom(_ id: UUIDText) async throws(LiveError) {
         try await self.ask(RoomClose(id))
         if let actions = self.visits[id]?.machine.leave() { self.perform(actions, in: id) }
         try self.keptRoom { try $0.forget(id) }
     }
 
-    /// Another code for a room that we host; with 0 seconds none.
+    /// Draws a new code for a room that we host; with 0 seconds the room has none.
     @discardableResult
     package func renewCode(_ wish: RoomCodeWish, of id: UUIDText) async throws(LiveError) -> RoomCodeFrame? {
         let frame = try await self.ask(RenewRoomCode(wish, of: id)) as? RoomCodeFrame
@@ -74,18 +74,18 @@ extension WhisperClient {
         return frame
     }
 
-    /// Wakes those who are away.
-    /// - Returns: how many are woken.
+    /// Wakes participants that are away.
+    /// - Returns: how many participants are woken.
     package func pokeRoom(_ id: UUIDText) async throws(LiveError) -> Int {
         (try await self.ask(RoomPoke(id)) as? RoomPoked)?.woken ?? 0
     }
 
-    /// Sends somebody out of a room that we host.
+    /// Removes a participant from a room that we host.
     package func remove(_ participant: PrincipalID, from id: UUIDText) async throws(LiveError) {
         try await self.ask(RoomRemove(participant, from: id))
     }
 
-    /// The WebRTC stack says something of connection `number` to a participant.
+    /// The WebRTC stack reports on connection `number` to a participant.
     package func report(_ report: LinkReport, of peer: PrincipalID, number: Int, in id: UUIDText) {
         guard let actions = self.visits[id]?.machine.heard(report, of: peer, number: number, at: .now) else { return }
         self.perform(actions, in: id)
@@ -121,7 +121,7 @@ extension WhisperClient {
         }
     }
 
-    /// On each new connection, and when in doubt.
+    /// Called on each new connection, and when the room's state is in doubt.
     func rejoin(_ id: UUIDText) async {
         guard self.visits[id] != nil, self.token != nil else { return }
         do throws(LiveError) {
@@ -140,14 +140,14 @@ extension WhisperClient {
 
     // MARK: What the server says
 
-    /// - Parameter entry: of whoever asked to come in.
+    /// - Parameter entry: data of our request to create or join the room; `nil` for any other `room_joined`.
     func take(_ joined: RoomJoined, _ entry: RoomEntry?) {
         let id = joined.room.room
         if let entry, self.visits[id]?.machine.isOver == false {
             self.visits[id]?.entered(joined, with: self.secret(of: entry, joined))
         } else if let entry, let own = self.id {
             let seat = joined.room.participants.first { $0.participant == .identity(own) }
-            // By code one comes back too: whoever sits there for long has been there before.
+            // A join by code may be a return, too: an old seat shows that we were there before.
             let isReturning =
                 entry.isReturning || seat.map { $0.joinedAt + RoomLimits.absenceMax < self.serverNow } ?? false
             var visit = RoomVisit(
@@ -163,7 +163,8 @@ extension WhisperClient {
         self.perform(actions.filter { $0 != .changed }, in: id, showing: true)
     }
 
-    /// How we came in is known to us. By code we may find a seat that we have by link: that the server may say.
+    /// Only this device knows how we joined. A join by code may find a seat that we have by link: there the server's
+    /// word counts.
     private func secret(of entry: RoomEntry, _ joined: RoomJoined) -> RoomSecret? {
         let own = joined.room.participants.first { $0.participant == self.id.map { .identity($0) } }
         guard entry.secret == nil, own.map({ $0.via != .code }) ?? false else { return entry.secret }
@@ -178,7 +179,7 @@ extension WhisperClient {
         if event.room.host != self.visits[id]?.machine.own {
             self.visits[id]?.show(code: nil, until: nil)
         }
-        // The first to come is talked with once we have relays: they come with `room_joined`, and the machine hears of it then.
+        // The first peer is connected once we have relays: `room_joined` contains them, and then updates the machine.
         let isOver = event.event == .closed || event.event == .removed
         if !isOver, self.visits[id]?.turn == nil, event.room.participants.count > 1 {
             self.liveTasks?.yield(.rejoin(id))
@@ -200,7 +201,7 @@ extension WhisperClient {
         let (id, sender) = (signal.room, signal.signal.from)
         guard let visit = self.visits[id], signal.to == visit.machine.own else { return }
         guard let keys = visit.keys(of: sender) else {
-            // Of somebody of whom nobody has told yet: the machine asks who is there.
+            // Unknown sender: the machine asks the server for the participants.
             let actions = self.visits[id]?.machine.received(
                 SignalContent(signal.kind), from: sender, signal.signal.timestamp, serverTime: self.serverNow, at: .now)
             return self.perform(actions ?? [], in: id)
@@ -225,7 +226,7 @@ extension WhisperClient {
             case .over(let end):
                 self.publish(.room(id, .over(end)))
                 self.visits[id] = nil
-                // A closed room has no way back; whoever has left or was removed begins anew.
+                // Forget the secret: a closed room stays closed, and after leaving or a removal the user joins anew.
                 guard end != .broken else { continue }
                 do { try self.roomStore.forget(id) } catch { self.storeFailed(error) }
             }
@@ -262,10 +263,10 @@ extension WhisperClient {
     }
 }
 
-/// What is to be known of a room when its first answer comes.
+/// Data of a room for its first answer.
 struct RoomEntry {
     var secret: RoomSecret?
-    /// We have a seat there already.
+    /// This identity already has a seat in the room.
     var isReturning: Bool
 }
 

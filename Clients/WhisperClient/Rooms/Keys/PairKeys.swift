@@ -1,10 +1,10 @@
 package import Contract
 
-/// What the secret of a room's link gives (contract §15.2). The server never has the secret: it knows the verifier, and the
-/// proof of whoever showed it.
+/// The keys derived from the secret of a room's link (contract §15.2). The server never has the secret: it stores the
+/// verifier, and sees the proof that a participant shows.
 package struct RoomSecret: Sendable {
     package let secret: SecretBytes
-    /// Shows that one has the link. 32 bytes.
+    /// Proves that its sender has the link. 32 bytes.
     package let proof: [UInt8]
 
     /// - Parameter secret: 16 random bytes.
@@ -16,22 +16,22 @@ package struct RoomSecret: Sendable {
 
     package static func random() -> RoomSecret { RoomSecret(SecretBytes(Sodium.random(RoomLimits.linkSecretBytes))) }
 
-    /// What the server keeps, to check the proof.
+    /// Stored by the server, to check the proof.
     package var verifier: [UInt8] { Sodium.sha256(self.proof) }
 }
 
-/// With which keys two participants talk. Both must find the same without a word (contract §15.2, §19.23).
+/// The keys between two participants. Both must derive the same ones without an exchange (contract §15.2, §19.23).
 package struct PairKeys: Sendable {
-    /// The other one's.
+    /// The other participant's keys.
     package let publicKeys: PublicKeys
     /// Both have the link's secret.
     package let isSalted: Bool
     private let secret: SecretBytes?
 
     /// - Parameters:
-    ///   - secret: of the link by which we came in, or with which we made the room. The server's word on that counts for nothing.
-    ///   - vias: how the other one came in, in all that the server has said so far. Only that a participant has the secret counts:
-    ///     a server that takes it back later would have us leave the salt out.
+    ///   - secret: the secret of the link by which we joined or created the room. The server's word on that is ignored.
+    ///   - vias: all ways by which the server has said so far that the other joined. One that implies the secret is
+    ///     enough: a server that takes it back later wants us to leave the salt out.
     package init(secret: RoomSecret?, other keys: PublicKeys, vias: Set<RoomParticipant.Way>) {
         let otherHasSecret = vias.contains(.creator) || vias.contains(.link)
         self.publicKeys = keys
@@ -39,7 +39,7 @@ package struct PairKeys: Sendable {
         self.secret = self.isSalted ? secret?.secret : nil
     }
 
-    /// A signal in a BOX for the other one, signed by us (contract §14.5).
+    /// A signal in a BOX for the other participant, signed by us (contract §14.5).
     /// - Throws: `.weakKey` if the other's key is of low order.
     package func seal(
         _ content: SignalContent, in room: UUIDText, from own: PrincipalID, to peer: PrincipalID, at time: Timestamp,
@@ -55,7 +55,8 @@ package struct PairKeys: Sendable {
         return signal
     }
 
-    /// - Returns: `nil` if the other one did not sign it, or it is not for us, or it is of another kind than it claims outside.
+    /// - Returns: `nil` if the other participant did not sign it, it is not for us, or its sealed kind differs from the
+    ///   given one.
     package func open(
         _ signal: LiveSigned, _ kind: RoomSignalKind, in room: UUIDText, to own: PrincipalID, reader: KeyPair
     ) -> SignalContent? {
@@ -71,8 +72,8 @@ package struct PairKeys: Sendable {
     }
 }
 
-/// The link that opens a room: `{origin}/join/{roomId}#{secret}` (contract §15.2). Its secret stands in the fragment, which
-/// no browser sends.
+/// The link that opens a room: `{origin}/join/{roomId}#{secret}` (contract §15.2). Its secret is the fragment, which no
+/// browser sends.
 package struct RoomLink: Sendable {
     /// Scheme, host and port: `https://whisper.example`.
     package let origin: String

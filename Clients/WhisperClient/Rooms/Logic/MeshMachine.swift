@@ -1,17 +1,17 @@
 package import Contract
 
-/// Keeps one participant's connections to all others of a room: a full mesh (contract §15.2, §15.4). Holds no socket, clock,
-/// key or WebRTC stack: it says what each of them is to do, and hears what has come of it.
+/// Keeps one participant's connections to all others of a room: a full mesh (contract §15.2, §15.4). Holds no socket,
+/// clock, key or WebRTC stack: it returns actions for them, and receives their results.
 ///
-/// Of each pair the one with the lower seat offers. Signals may get lost, come twice and come late. An offer that is not answered
-/// is sent again as it was, which is harmless to do twice, and later replaced. So any pair that can talk is connected in the end.
+/// In each pair the lower seat offers. Signals may be lost, repeated or late. An unanswered offer is first sent again
+/// unchanged, which does no harm, and later replaced. So any pair that can talk is connected in the end.
 package struct MeshMachine {
     package typealias Instant = ContinuousClock.Instant
 
     package enum State: Equatable, Sendable {
-        /// Without a connection to the server. Connections to others go on.
+        /// No connection to the server. Connections to peers continue.
         case away
-        /// `room_join` is out, or is to be sent again.
+        /// `room_join` was sent, or is about to be sent again.
         case joining
         case joined
         /// Terminal.
@@ -21,11 +21,11 @@ package struct MeshMachine {
     package enum End: Equatable, Sendable {
         case left
         case closed
-        /// The host has sent us away.
+        /// The host has removed us.
         case removed
-        /// There is no such room any more, or we have no seat there.
+        /// The room does not exist any more, or we have no seat in it.
         case notFound
-        /// The server takes this client's frames for wrong.
+        /// The server rejects this client's frames.
         case broken
     }
 
@@ -34,30 +34,30 @@ package struct MeshMachine {
         case join
         /// `room_signal`.
         case signal(RoomSignalKind, to: PrincipalID, SignalContent)
-        /// Something for the WebRTC stack.
+        /// An order for the WebRTC stack.
         case link(PrincipalID, number: Int, LinkOrder)
-        /// The room is as `state` says now.
+        /// The room or its connections have changed.
         case changed
         case over(End)
     }
 
-    /// A connection that is not there is looked after so often: its offer is sent again, then made anew.
+    /// Pauses between attempts on a missing connection: its offer is sent again, then replaced.
     private static let again = Backoff(first: .seconds(5), longest: .seconds(60))
-    /// An offer is sent so often as it was before another one is made.
+    /// How often an offer is sent unchanged before it is replaced.
     private static let sendingsMax = 3
-    /// What a WebRTC stack may take to describe a connection, or to bring it up.
+    /// The time that a WebRTC stack gets to describe a connection, or to establish it.
     static let stackTime = Duration.seconds(20)
-    /// After a doubt the server is asked what is so.
+    /// How long after a doubt the room's state is fetched.
     static let doubtTime = Duration.seconds(2)
     private static let rejoin = Backoff(first: .milliseconds(500), longest: .seconds(15))
 
     package let own: PrincipalID
     package let room: UUIDText
     package private(set) var state = State.away
-    /// As the server told it last. The newest revision counts.
+    /// The server's latest state of the room. The newest revision counts.
     package private(set) var shown: RoomState?
     private var peers: [PrincipalID: Peer] = [:]
-    /// This identity or guest had the seat before: others may hold connections to what it was then.
+    /// This identity or guest had the seat before: peers may still have connections to its former machine.
     private let isReturning: Bool
     private var failures = 0
     /// When `room_join` is due.
@@ -74,7 +74,7 @@ package struct MeshMachine {
 
     package var seat: Int? { self.shown?.participants.first { $0.participant == self.own }?.seat }
 
-    /// Whether content can be exchanged with somebody now.
+    /// Whether content can be exchanged with this participant now.
     package func isLinked(to peer: PrincipalID) -> Bool { self.peers[peer]?.phase == .connected }
 
     // MARK: The server
@@ -104,7 +104,7 @@ package struct MeshMachine {
         }
     }
 
-    /// `room_joined` came.
+    /// `room_joined` was received.
     package mutating func joined(_ room: RoomState, at now: Instant) -> [Action] {
         if case .over = self.state { return [] }
         let wasJoined = self.state == .joined
@@ -112,15 +112,15 @@ package struct MeshMachine {
         (self.failures, self.joinsAt) = (0, nil)
         var actions = self.learn(room)
         for id in self.peers.keys.sorted(by: self.bySeat) {
-            // What was sent before may be lost with the connection to the server. Whoever has said `bye` and still has a seat has
-            // come back, or does not mean it.
+            // Earlier signals may be lost with the connection to the server. A peer that sent `bye` and still has a
+            // seat has returned, or has not left.
             let isNew = self.peers[id]?.phase == .idle || self.peers[id]?.phase == .closed
             if !wasJoined || isNew { actions += self.begin(id, at: now) }
         }
         return actions
     }
 
-    /// `room_event` came.
+    /// `room_event` was received.
     package mutating func changed(
         _ event: RoomEvent.Event, _ participant: PrincipalID?, _ room: RoomState, at now: Instant
     ) -> [Action] {
@@ -131,20 +131,20 @@ package struct MeshMachine {
         default: break
         }
         guard room.revision > self.shown?.revision ?? 0 else { return [] }
-        // It has overtaken the answer to `room_join`, which then is the older one.
+        // The event has overtaken the answer to `room_join`, which then is older.
         if self.state == .joining { return self.learn(room) }
         guard self.state == .joined else { return [] }
         let before = self.peers.filter(\.value.participant.isConnected).keys
         var actions = self.learn(room)
         for id in self.peers.keys.sorted(by: self.bySeat) {
-            // Back counts even if it was never seen to be away. So does another seat.
+            // `back` counts even if the peer was never seen away. So does a new seat.
             let isBack = event == .back && id == participant
             if !before.contains(id) || isBack || self.peers[id]?.phase == .idle { actions += self.begin(id, at: now) }
         }
         return actions
     }
 
-    /// Takes the newest state over.
+    /// Takes over the state if it is the newest.
     private mutating func learn(_ room: RoomState) -> [Action] {
         guard room.revision >= self.shown?.revision ?? 0 else { return [] }
         let isNews = room != self.shown
@@ -153,7 +153,7 @@ package struct MeshMachine {
         let others = room.participants.filter { $0.participant != self.own }
         for id in self.peers.keys.sorted(by: self.bySeat) {
             let seat = others.first { $0.participant == id }?.seat
-            // Who comes in again has another seat, and nothing of before.
+            // A participant that joins again has a new seat, and none of its earlier connections.
             guard seat != self.peers[id]?.participant.seat else { continue }
             actions += self.drop(id)
             self.peers[id] = nil
@@ -162,7 +162,7 @@ package struct MeshMachine {
         return actions + (isNews ? [.changed] : [])
     }
 
-    /// Everybody is told `bye`, then `room_leave` may go out.
+    /// Sends `bye` to connected peers. The caller may send `room_leave` after these.
     package mutating func leave() -> [Action] {
         var actions: [Action] = []
         if self.state == .joined {
@@ -182,7 +182,7 @@ package struct MeshMachine {
         return actions + [.over(end)]
     }
 
-    /// What the server told may be behind the facts: it is asked.
+    /// The server's last state may be outdated: fetches it again.
     private mutating func doubt(at now: Instant) {
         guard self.state == .joined else { return }
         self.joinsAt = min(self.joinsAt ?? now + Self.doubtTime, now + Self.doubtTime)
@@ -194,16 +194,16 @@ package struct MeshMachine {
         self.peers[one]?.participant.seat ?? 0 < self.peers[other]?.participant.seat ?? 0
     }
 
-    /// Of each pair the lower seat (contract §15.2).
+    /// In each pair the lower seat offers (contract §15.2).
     private func offers(to peer: Peer) -> Bool { (self.seat ?? Int.max) < peer.participant.seat }
 
-    /// Both are connected to the server now, perhaps again.
+    /// Both participants are connected to the server now, perhaps again.
     private mutating func begin(_ id: PrincipalID, at now: Instant) -> [Action] {
         guard self.state == .joined, let peer = self.peers[id], peer.participant.isConnected else { return [] }
         switch peer.phase {
         case .connected: return []
         case .offered where peer.sentAt.map({ now - $0 < RoomLimits.signalsKeptFor }) ?? false:
-            // The server has kept it, and gives it to whoever is back.
+            // The server has kept the offer, and delivers it to the peer that is back.
             self.peers[id]?.since = now
             return []
         case .answering, .settling, .offering:
@@ -215,7 +215,7 @@ package struct MeshMachine {
         }
     }
 
-    /// A connection of its own begins with the stack's offer.
+    /// A connection that we offer begins with the stack's offer.
     private mutating func offer(_ id: PrincipalID, at now: Instant) -> [Action] {
         let actions = self.drop(id)
         self.links += 1
@@ -223,7 +223,7 @@ package struct MeshMachine {
         return actions + [.link(id, number: self.links, .offer)]
     }
 
-    /// The other one offers. One that has a connection to a former self of ours has to be asked.
+    /// The peer offers. If we are returning, it may have a connection to our former machine, so we ask for a new offer.
     private mutating func awaitOffer(of id: PrincipalID, at now: Instant) -> [Action] {
         let isFirst = self.peers[id]?.phase == .idle
         self.peers[id]?.phase = .awaiting
@@ -240,7 +240,7 @@ package struct MeshMachine {
 
     // MARK: Signals
 
-    /// A signal came that its sender has signed, and that opens.
+    /// A signal was received that opens, and that its sender has signed.
     /// - Parameters:
     ///   - timestamp: the sender's.
     ///   - serverTime: now, by the server's clock.
@@ -248,16 +248,17 @@ package struct MeshMachine {
         _ content: SignalContent, from id: PrincipalID, _ timestamp: Timestamp, serverTime: Timestamp, at now: Instant
     ) -> [Action] {
         guard self.state == .joined else { return [] }
-        // A server's clock was wrong when it was signed. It must not shut out what is signed by the right clock.
+        // The server's clock was wrong when that signal was signed. It must not shut out signals signed by the right
+        // clock.
         if self.peers[id]?.remote?.timestamp.isAhead(of: serverTime) == true {
             self.peers[id]?.remote?.timestamp = Timestamp(milliseconds: 0)
         }
         guard let peer = self.peers[id] else {
-            // Somebody has come whom nobody has told of.
+            // The sender is unknown: its arrival was not announced to us.
             self.doubt(at: now)
             return []
         }
-        // It is there, and nobody has told of that.
+        // The peer is connected, and its return was not announced to us.
         if !peer.participant.isConnected { self.doubt(at: now) }
         switch content.kind {
         case .offer, .restart:
@@ -278,11 +279,11 @@ package struct MeshMachine {
         }
     }
 
-    /// The other one has no connection and wants an offer.
+    /// The peer has no connection and requests an offer.
     private mutating func asked(_ id: PrincipalID, at now: Instant) -> [Action] {
         guard let peer = self.peers[id], self.offers(to: peer) else { return [] }
         switch peer.phase {
-        // On its way.
+        // The offer is under way.
         case .offering: return []
         case .offered where peer.sentAt.map({ now - $0 < Self.again.first }) ?? false: return []
         case .offered, .idle, .awaiting, .answering, .settling, .connected, .closed: return self.offer(id, at: now)
@@ -295,19 +296,19 @@ package struct MeshMachine {
         guard let peer = self.peers[id] else { return [] }
         if let known = peer.remote, timestamp <= known.timestamp { return [] }
         if peer.remote?.sdp == sdp, peer.link > 0 {
-            // Sent again, because our answer got lost or is on its way.
+            // A repeated offer: our answer was lost or is under way.
             self.peers[id]?.remote?.timestamp = timestamp
             guard peer.phase == .settling || peer.phase == .connected else { return [] }
             return self.sendAgain(id, at: now)
         }
         if peer.phase == .connected, !isFresh {
-            // Renegotiation, which either may begin. The lower seat insists on its own offer.
+            // Renegotiation, which either side may begin. The lower seat insists on its own offer.
             guard !(peer.isRenegotiating && self.offers(to: peer)) else { return [] }
             self.peers[id]?.remote = (timestamp, sdp)
             self.peers[id]?.isRenegotiating = false
             return [.link(id, number: peer.link, .accept(sdp, isFresh: false))]
         }
-        // First offers come from the lower seat alone.
+        // Only the lower seat sends first offers.
         guard !self.offers(to: peer) else { return [] }
         var actions = self.drop(id)
         self.links += 1
@@ -343,12 +344,12 @@ package struct MeshMachine {
             self.peers[id]?.keep(candidate, timestamp)
             return []
         }
-        // It belongs to a description of before.
+        // An older candidate belongs to an earlier description.
         guard timestamp >= remote.timestamp else { return [] }
         return [.link(id, number: peer.link, .candidate(candidate))]
     }
 
-    /// The last description and all candidates, as they were.
+    /// Sends the last description and all candidates again, unchanged.
     private mutating func sendAgain(_ id: PrincipalID, at now: Instant) -> [Action] {
         guard let peer = self.peers[id], let local = peer.local else { return [] }
         self.peers[id]?.sentAt = now
@@ -361,17 +362,17 @@ package struct MeshMachine {
     package mutating func signalRefused(_ code: ErrorCode?, at now: Instant) {
         switch code {
         case .notFound, .forbidden: self.doubt(at: now)
-        // The pair is looked after later.
+        // The deadline of the pair retries later.
         default: break
         }
     }
 
-    /// The server says that the seat has gone, and nobody has said why: it is asked.
+    /// The server says that our seat is gone, without a reason: fetches the state.
     package mutating func seatIsGone(at now: Instant) { self.doubt(at: now) }
 
     // MARK: The WebRTC stack
 
-    /// Something about connection `number` to a peer. What concerns a connection of before changes nothing.
+    /// A report on connection `number` to a peer. Reports on earlier connections change nothing.
     package mutating func heard(
         _ report: LinkReport, of id: PrincipalID, number: Int, at now: Instant
     ) -> [Action] {
@@ -404,7 +405,7 @@ package struct MeshMachine {
             self.peers[id]?.tries = 0
             return [.changed]
         case .failed:
-            // Perhaps it has gone, and nobody has told of it.
+            // The peer may have left without an announcement to us.
             self.doubt(at: now)
             let actions = self.drop(id)
             self.peers[id]?.phase = .awaiting
@@ -470,19 +471,19 @@ extension MeshMachine {
         case idle
         /// The stack makes an offer.
         case offering
-        /// The offer is out.
+        /// The offer was sent.
         case offered
-        /// The other one is to offer.
+        /// The peer must offer.
         case awaiting
         /// The stack makes an answer.
         case answering
-        /// Both descriptions are here.
+        /// Both descriptions are known.
         case settling
         case connected
-        /// The other one has said `bye`.
+        /// The peer has sent `bye`.
         case closed
 
-        /// Whether the stack has the other one's description.
+        /// Whether the stack has the peer's description.
         var hasRemote: Bool {
             switch self {
             case .answering, .settling, .connected: true
@@ -498,21 +499,21 @@ extension MeshMachine {
         /// There was a connection before this one.
         var hadLink = false
         var phase = Phase.idle
-        /// From when on its phase is waited for.
+        /// The start of the present wait in this phase.
         var since: Instant?
         /// When our description was last sent, and how often.
         var sentAt: Instant?
         var sendings = 0
-        /// What was tried in vain since it was last connected.
+        /// Failed attempts since the last connection.
         var tries = 0
-        /// What we have said of the connection.
+        /// Our latest description of the connection.
         var local: SignalContent?
         var candidates: [RoomCandidate] = []
-        /// An offer of ours for a connection that is up is not answered.
+        /// Our offer to change an established connection is not answered yet.
         var isRenegotiating = false
-        /// The newest description of the other one.
+        /// The peer's newest description.
         var remote: (timestamp: Timestamp, sdp: String)?
-        /// Candidates that came before the description they belong to.
+        /// Candidates that arrived before their description.
         var early: [(timestamp: Timestamp, candidate: RoomCandidate)] = []
 
         init(_ participant: RoomParticipant) { self.participant = participant }
@@ -533,25 +534,25 @@ extension MeshMachine {
     }
 }
 
-/// What the WebRTC stack is to do about one connection.
+/// An order to the WebRTC stack about one connection.
 package enum LinkOrder: Equatable, Sendable {
     /// Make a connection with the data channel `chat`, ordered and reliable, and an offer for it.
     case offer
     /// Take an offer and answer it.
-    /// - Parameter isFresh: for a new connection; else it is about the one that is there.
+    /// - Parameter isFresh: for a new connection; otherwise for the existing one.
     case accept(String, isFresh: Bool)
     case answer(String)
     case candidate(RoomCandidate)
     case drop
 }
 
-/// What the WebRTC stack says of one connection.
+/// A report of the WebRTC stack on one connection.
 package enum LinkReport: Equatable, Sendable {
-    /// An offer of ours. For a connection that is up: something about it is to change.
+    /// Our offer: for an established connection, a change of it.
     case offer(String)
     case answer(String)
     case candidate(RoomCandidate)
     case connected
-    /// It is broken, or was closed by the other side.
+    /// The connection is broken, or the peer has closed it.
     case failed
 }

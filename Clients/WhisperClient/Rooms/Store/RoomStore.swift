@@ -2,8 +2,8 @@ import Contract
 import FoundationEssentials
 import SQLite
 
-/// The only code that reads or writes what the store knows of rooms: the secrets of their links, so that whoever comes back
-/// finds the keys of before. They are sealed: the file alone does not disclose them.
+/// The only code that reads or writes rooms in the store: the secrets of their links, so that a returning participant
+/// has the same keys. They are sealed: the file alone does not disclose them.
 struct RoomStore: Sendable {
     private let store: ClientStore
     private let seal: StoreSeal
@@ -18,7 +18,7 @@ struct RoomStore: Sendable {
             sql: "CREATE TABLE rooms (id TEXT PRIMARY KEY, secret BLOB NOT NULL) WITHOUT ROWID")
     }
 
-    /// - Returns: `nil` if the room has no link, or its secret is not known here.
+    /// - Returns: `nil` if the room has no link, or this store does not have its secret.
     func secret(of room: UUIDText) throws(ClientStoreError) -> RoomSecret? {
         try self.store.read { database in
             try Row.fetchOne(database, sql: "SELECT secret FROM rooms WHERE id = ?", arguments: ["\(room)"]).flatMap {

@@ -1,6 +1,6 @@
 package import Contract
 
-/// Frames about rooms, made of the keys that they show.
+/// Frames about rooms, built from the keys that they show.
 extension RoomCreate {
     init(_ wish: RoomWish, keys: PublicKeys) {
         self.init(
@@ -26,7 +26,7 @@ package struct RoomWish: Sendable {
     package let room: UUIDText
     package var participantsMax: Int
     package var code: RoomCodeWish
-    /// Of a link that opens the room; `nil`: it has none.
+    /// The secret of the room's link; `nil`: the room has none.
     package var secret: RoomSecret?
 
     package init(
@@ -41,10 +41,10 @@ package struct RoomWish: Sendable {
     }
 }
 
-/// By what a room is entered.
+/// The key that opens a room.
 package enum RoomKey: Sendable {
     case code(JoinCode, pin: String?)
     case link(UUIDText, RoomSecret)
-    /// We have a seat there.
+    /// Our own seat in the room.
     case seat(UUIDText)
 }

@@ -1,7 +1,7 @@
 package import Contract
 import FoundationEssentials
 
-/// What stands sealed in a signal (contract §15.1).
+/// The sealed content of a signal (contract §15.1).
 package struct SignalContent: Hashable, Sendable {
     package let kind: RoomSignalKind
     package let sdp: String?
@@ -31,7 +31,7 @@ package struct SignalContent: Hashable, Sendable {
         try! Array(JSONEncoder().encode(Text(kind: self.kind.rawValue, sdp: self.sdp, candidate: self.candidate)))
     }
 
-    /// - Returns: `nil` if it is none, or of another kind than it claims outside.
+    /// - Returns: `nil` if the bytes are no content of a signal, or of another kind than the given one.
     package init?(_ bytes: [UInt8], kind: RoomSignalKind) {
         guard let text = try? JSONDecoder().decode(Text.self, from: Data(bytes)), text.kind == kind.rawValue else {
             return nil
