@@ -1,8 +1,8 @@
 import Contract
 
-/// Phones nearby: who is around, and what comes of it. It needs no connection to the server, and `run` need not run.
+/// Phones nearby and the connections to them. They need no connection to the server, and `run` need not run.
 extension WhisperClient {
-    /// Shows us to phones nearby, and looks for others, until `stopNearby` or the end of the link.
+    /// Advertises this phone and scans for others, until `stopNearby` or the end of the link.
     package func startNearby(_ link: any NearbyLink, title: String) throws(NearbyError) {
         guard self.id != nil else { throw .noID }
         guard self.nearby == nil else { throw .isOn }
@@ -20,7 +20,7 @@ extension WhisperClient {
         link.start(title: title)
     }
 
-    /// Returns when nothing of it is left.
+    /// Returns when all connections nearby have ended.
     package func stopNearby() async {
         guard let nearby else { return }
         nearby.link.stop()
@@ -47,8 +47,8 @@ extension WhisperClient {
         nearby.link.disconnect(peer)
     }
 
-    /// Plain text to a bare phone. Everybody around can read it.
-    /// - Returns: a number, by which `NearbyNews.sent` tells what became of it.
+    /// Sends plain text to a bare phone. Every phone around can read it.
+    /// - Returns: a number, by which `NearbyNews.sent` reports the result.
     package func sendNearby(_ text: String, to peer: NearbyPeer) throws(NearbyError) -> UInt64 {
         guard let nearby else { throw .isOff }
         guard let session = nearby.sessions[peer], !session.isOver else {
@@ -58,10 +58,10 @@ extension WhisperClient {
         return self.nearby!.send(.text(text), to: peer, .text)
     }
 
-    /// Whether a contact is connected, and has proven who they are.
+    /// Whether a contact is connected, and has proven its identity.
     func isNearby(_ id: WhisperID) -> Bool { self.nearby?.path.isHere(id) == true }
 
-    /// The keys that somebody who is connected has proven to have.
+    /// The keys that a connected phone has proven to have.
     func nearbyKeys(of id: WhisperID) -> PublicKeys? {
         guard let nearby, let peer = nearby.peer(of: id) else { return nil }
         return nearby.sessions[peer]?.handshake?.proven?.keys
@@ -71,7 +71,7 @@ extension WhisperClient {
         while let peer = self.nearby?.peer(of: id) { self.hangUp(peer) }
     }
 
-    /// Nothing that still comes from it counts.
+    /// Disconnects a phone. Anything it still sends is ignored.
     private func hangUp(_ peer: NearbyPeer) {
         guard let session = self.nearby?.sessions[peer], !session.isOver else { return }
         self.nearby?.sessions[peer]?.isOver = true
@@ -88,7 +88,7 @@ extension WhisperClient {
             self.nearby?.radio = state
             if state != .on { self.forgetPhones() }
             self.publish(.passing(.nearby(.radio(state))))
-        // These two come often, and let nothing go that waits.
+        // These two events are frequent, and make no waiting message sendable.
         case .found(let peer, let title, let strength): return self.found(peer, title: title, strength: strength)
         case .lost(let peer): return self.lost(peer)
         case .connected(let peer, let isOurs): self.connected(peer, isOurs: isOurs)
@@ -159,7 +159,7 @@ extension WhisperClient {
         self.publish(.passing(.nearby(.lost(phone))))
     }
 
-    /// What was in the air is the server's. Another connection to the same person goes on.
+    /// Returns the message in the air to the server. Another connection to the same contact continues.
     private func went(_ id: WhisperID) {
         if let mail = self.nearby?.path.went(id) { self.bringBack(mail) }
         if self.nearby?.peer(of: id) != nil { self.nearby?.path.came(id) }
@@ -210,7 +210,7 @@ extension WhisperClient {
 
     private enum Answer { case proof, silence, refuse }
 
-    /// What we say to somebody who says they are this. Anybody can say so: before their proof there is no alarm.
+    /// Our answer to a phone's hello. Any phone can send it: before its proof there is no alarm.
     private func answer(to hello: NearbyHello) throws(ClientStoreError) -> Answer {
         guard hello.keys.belong(to: hello.id) else { return .refuse }
         guard let contact = try self.store.contact(hello.id) else { return .proof }
@@ -221,7 +221,7 @@ extension WhisperClient {
     private func came(_ hello: NearbyHello, _ peer: NearbyPeer) throws(ClientStoreError) {
         let id = hello.id
         if let contact = try self.store.contact(id) {
-            // Blocked since they said who they are.
+            // The contact was blocked after its hello.
             if contact.isBlocked { return self.hangUp(peer) }
             guard contact.keys == hello.keys else {
                 self.alarm(.changedKeys(of: id), once: "changed \(id)")
@@ -257,6 +257,6 @@ extension WhisperClient {
         self.pump()
     }
 
-    /// To be called after anything that may have brought a deadline nearer.
+    /// Call it after anything that may have brought a deadline nearer.
     func rearmNearby() { self.nearby?.timer.wake(ifBefore: self.nearby?.nextWake) }
 }

@@ -1,8 +1,8 @@
 import Contract
 
-/// Mail over the air: sealed, signed, verified and stored as if it came by the server.
+/// Mail over the air: sealed, signed, verified and stored like mail of the server.
 extension WhisperClient {
-    /// Sends everything that may go over the air now.
+    /// Sends all messages that may go over the air now.
     func pumpNearby() throws(ClientStoreError) {
         guard let contacts = self.nearby?.path.contacts else { return }
         for contact in contacts {
@@ -22,7 +22,7 @@ extension WhisperClient {
         let next = try self.nearby?.path.next(
             to: contact, of: waiting, at: .now,
             standing: { id throws(ClientStoreError) in
-                // What was deleted meanwhile is no mail: the way to the server takes it out.
+                // A message that was deleted meanwhile has no mail: the server's path removes it.
                 guard let mail = try self.store.mail(id), mail.file == nil else { return .serverAlone }
                 return self.outbox.isUnderWay(id) ? .underWay : .free
             })
@@ -35,7 +35,8 @@ extension WhisperClient {
         }
         var time = mail.signedAt ?? self.serverNow
         if mail.signedAt == nil { try self.store.sign(id, at: time) }
-        // The server may know it under that time, so it is kept. The receiver would take it for mail of long ago.
+        // The store keeps the earlier time, by which the server may know the message. The copy for the air gets the
+        // present time, so that the receiver does not take it for old mail.
         if time < self.serverNow - NearbyLimits.signedAgeMax { time = self.serverNow }
         do {
             let sealed = try SealedMessage(
@@ -51,7 +52,7 @@ extension WhisperClient {
         }
     }
 
-    /// It is the server's turn, and `queued` again.
+    /// Gives a message back to the server's path, as `queued`.
     func bringBack(_ id: UUIDText) {
         self.outbox.cameBack(id)
         guard self.outbox.isWaiting(id) else { return }
@@ -82,7 +83,7 @@ extension WhisperClient {
 
     // MARK: Theirs
 
-    /// Whoever is nearby speaks for nobody else. Strangers are pinned with the keys that they have proven to have.
+    /// A phone nearby may send only mail of its own identity. Strangers are pinned with the keys that they have proven.
     func take(_ message: MessageReceived, from hello: NearbyHello, at peer: NearbyPeer) throws(ClientStoreError) {
         let envelope = message.envelope
         guard let own = self.id, envelope.to == own, envelope.from == hello.id, envelope.groupID == nil else {
@@ -90,7 +91,7 @@ extension WhisperClient {
         }
         var contact = try self.store.contact(hello.id)
         if contact == nil {
-            // Without a receipt it goes by the server.
+            // Without our receipt the sender uses the server.
             guard SealedMessage(envelope).isSigned(by: hello.keys), self.nearby?.gate.letsIn(at: .now) == true else {
                 return
             }
@@ -114,7 +115,7 @@ extension WhisperClient {
         }
     }
 
-    /// Read marks go to whoever is here. What does not arrive stays owed.
+    /// Sends read marks to a connected contact. A mark that does not arrive stays pending.
     private func sendReadMarks(to contact: WhisperID, at peer: NearbyPeer) throws(ClientStoreError) {
         guard let session = self.nearby?.sessions[peer], session.marks.isFree(at: .now) else { return }
         let owed = try self.store.owedReceipts(to: contact, limit: NearbyLimits.readMarksAtOnceMax)

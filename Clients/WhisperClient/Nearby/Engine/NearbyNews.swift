@@ -1,79 +1,79 @@
 package import Contract
 
-/// A phone that is around, as it is shown.
+/// A phone nearby, for the application.
 package struct NearbyPhone: Sendable, Equatable {
     package var peer: NearbyPeer
-    /// As it calls itself; `nil` if only its connection is known.
+    /// Its advertised title; `nil` if only its connection is known.
     package var title: String?
-    /// dBm, when it was found.
+    /// Signal strength in dBm, when the phone was found.
     package var strength: Int?
     package var isConnected = false
-    /// It is one of us, which only a connection tells.
+    /// Whether it is a Whisper phone, which only a connection shows.
     package var isOurs = false
-    /// Who it is, once they have proven it.
+    /// The phone's identity, once proven.
     package var id: WhisperID?
 
     init(_ peer: NearbyPeer) { self.peer = peer }
 }
 
-/// What an application is told of phones nearby.
+/// An event of phones nearby, for the application.
 package enum NearbyNews: Sendable, Equatable {
     case radio(RadioState)
-    /// It is here, or has another title.
+    /// The phone is new, or has another title.
     case found(NearbyPhone)
     case lost(NearbyPhone)
     case connected(NearbyPhone)
-    /// They have said and proven who they are.
+    /// The phone has proven its identity.
     case known(NearbyPhone)
     case disconnected(NearbyPhone, NearbyEnd)
-    /// Plain text of a bare phone. Nobody has signed or sealed it, and it is not kept.
+    /// Plain text of a bare phone. It is neither signed nor sealed, and not stored.
     case text(NearbyPhone, String)
-    /// What became of plain text of ours.
+    /// The result of sending our plain text.
     case sent(UInt64, arrived: Bool)
 }
 
-/// Why something was not done nearby.
+/// The reason why a nearby command failed.
 package enum NearbyError: Error, Equatable {
-    /// The server has given no id yet.
+    /// This client has no id from the server yet.
     case noID
-    /// It is on already.
+    /// Nearby is already on.
     case isOn
     case isOff
     case unknownPhone
     case notConnected
-    /// To one of us a message goes as a message to the contact.
+    /// A Whisper phone gets messages to its contact, not plain text.
     case isOurs
 }
 
-/// Phones around, connections to them, and what goes over the air.
+/// Phones around, connections to them, and values in the air.
 struct Nearby {
     /// A connection.
     struct Session {
         /// `nil` for a bare phone.
         var handshake: NearbyHandshake?
-        /// When it must be over.
+        /// The deadline of the handshake.
         var provenBy: ContinuousClock.Instant
-        /// Of several connections to one of us the one that was proven last counts.
+        /// The order of proofs. If an identity has several connections, the last proven one counts.
         var provenAs = 0
-        /// It is being hung up, and nothing of it counts any more.
+        /// The connection is being closed, and its values are ignored.
         var isOver = false
         var marks = ReadMarkPath()
     }
 
-    /// What the link was given.
+    /// The content of a value that the link sends.
     enum Parcel {
         case message(UUIDText, WhisperID)
         case mark(OwedReceipt, NearbyPeer)
         case text
     }
 
-    /// Of this link: events of the one before are none of this.
+    /// The number of this link. Events of an earlier link are ignored.
     let number: Int
     let link: any NearbyLink
     let title: String
     var radio = RadioState.off
     var phones: [NearbyPeer: NearbyPhone] = [:]
-    /// Phones that are connected and not heard any more.
+    /// Connected phones whose advertising is not heard.
     var unheard: Set<NearbyPeer> = []
     var sessions: [NearbyPeer: Session] = [:]
     var provenCount = 0
@@ -90,7 +90,7 @@ struct Nearby {
         self.title = title
     }
 
-    /// The connection to somebody who has proven who they are.
+    /// The connection to an identity that was proven.
     func peer(of id: WhisperID) -> NearbyPeer? {
         self.sessions.filter { $0.value.handshake?.proven?.id == id && !$0.value.isOver }
             .max { $0.value.provenAs < $1.value.provenAs }?.key

@@ -1,19 +1,19 @@
 package import Contract
 
-/// One connection that we make as a central: from the wish to chat with a phone to its end.
+/// One connection that we make as a central, from the request to its end.
 package struct CentralMachine: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
     private enum State {
         case idle
-        /// The radio looks for the phone. Goes to `discovering`.
+        /// The radio connects to the phone. Next: `discovering`.
         case connecting(until: Instant)
-        /// Which characteristics has it? Goes to `subscribing`.
+        /// The radio queries the phone's characteristics. Next: `subscribing`.
         case discovering(until: Instant)
-        /// One subscription after the other, the first of `rest` is asked for. Goes to `chatting`.
+        /// The first subscription of `rest` is requested, one after the other. Next: `chatting`.
         case subscribing(rest: [UUIDText], isOurs: Bool, until: Instant)
         case chatting
-        /// The radio was told to end it. Goes to `idle` when it says so, or at the end of its time.
+        /// The radio is disconnecting. Next: `idle`, when the radio confirms it or the time is over.
         case closing(NearbyEnd, until: Instant)
     }
 
@@ -22,7 +22,7 @@ package struct CentralMachine: Sendable {
         case disconnect
         case discover
         case subscribe(UUIDText)
-        /// Values may go both ways.
+        /// Values may be sent both ways.
         case opened(isOurs: Bool)
         case ended(NearbyEnd)
     }
@@ -35,7 +35,7 @@ package struct CentralMachine: Sendable {
         if case .idle = self.state { true } else { false }
     }
 
-    /// Whether it may still come to a chat.
+    /// Whether this attempt may still lead to a chat.
     package var isUnderWay: Bool {
         switch self.state {
         case .connecting, .discovering, .subscribing: true
@@ -102,7 +102,7 @@ package struct CentralMachine: Sendable {
         }
     }
 
-    /// The radio is off: nothing is connected any more.
+    /// The radio is off, and has no connections any more.
     package mutating func radioOff() -> [Action] {
         switch self.state {
         case .idle: []
@@ -119,7 +119,8 @@ package struct CentralMachine: Sendable {
 
     // MARK: Parts
 
-    /// The peripheral takes the subscription of `toCentral` for our coming. By then it knows whether we are one of its own.
+    /// The subscription of `toCentral` opens the chat at the peripheral. The earlier ones show whether we are a Whisper
+    /// phone.
     private static let subscriptions = [NearbyService.fragments, NearbyService.hangUp, NearbyService.toCentral]
 
     private mutating func close(_ end: NearbyEnd, at now: Instant) -> [Action] {

@@ -1,56 +1,57 @@
 package import Contract
 
-/// Decides which copy of a message goes where: over the air to a contact who is here, else to the server.
+/// Decides the path of a message: over the air to a contact that is connected nearby, otherwise to the server.
 ///
-/// A message goes one way at a time, under one id. What was not acknowledged over the air in time is the server's for a
-/// while, and may go over the air again after that. So it arrives as long as either way works. It may arrive twice, and
-/// then the receiver has the id already. One message to each contact is in the air at a time, in the order written.
+/// A message takes one path at a time, under one id. A message without a receipt over the air in time goes to the
+/// server for a while, and may then go over the air again. So it arrives as long as either path works. It may arrive
+/// twice, and then the receiver already has the id. One message to each contact is in the air at a time, in the order
+/// written.
 package struct EnvelopePath<MessageID: Hashable & Sendable> {
     package typealias Instant = ContinuousClock.Instant
 
-    /// How a message stands with the server.
+    /// The state of a message on the server's path.
     package enum Standing: Sendable {
-        /// It waits, and may go over the air.
+        /// The message waits, and may go over the air.
         case free
-        /// It waits, and is for the server alone.
+        /// The message waits, and may only go to the server.
         case serverAlone
-        /// It was sent to the server, and has no answer yet. What is behind it waits.
+        /// The message was sent to the server, and is unanswered. Later messages wait for it.
         case underWay
     }
 
     private struct Way {
-        /// In the air, without a receipt, and until when.
+        /// The message in the air without a receipt, and its deadline.
         var inTheAir: (id: MessageID, until: Instant)?
-        /// The server's turn, until then or until it is settled.
+        /// The message of the server's turn, which lasts until this time or until the message is settled.
         var rest: (id: MessageID, until: Instant)?
     }
 
-    /// Of contacts who are here.
+    /// Paths to the connected contacts.
     private var ways: [WhisperID: Way] = [:]
 
     package init() {}
 
-    /// Who is here, by their ids.
+    /// Connected contacts, ordered by id.
     package var contacts: [WhisperID] { self.ways.keys.sorted { "\($0)" < "\($1)" } }
 
     package func isHere(_ contact: WhisperID) -> Bool { self.ways[contact] != nil }
 
     package func inTheAir(to contact: WhisperID) -> MessageID? { self.ways[contact]?.inTheAir?.id }
 
-    /// A contact is connected, and has proven who they are.
+    /// A contact is connected, and has proven its identity.
     package mutating func came(_ contact: WhisperID) {
         if self.ways[contact] == nil { self.ways[contact] = Way() }
     }
 
-    /// - Returns: what was in the air: the server's turn.
+    /// - Returns: the message that was in the air, for the server.
     package mutating func went(_ contact: WhisperID) -> MessageID? {
         self.ways.removeValue(forKey: contact)?.inTheAir?.id
     }
 
     /// - Parameters:
-    ///   - waiting: what waits for the contact, in the order written.
-    ///   - standing: of one of them.
-    /// - Returns: what goes over the air now.
+    ///   - waiting: waiting messages for the contact, in the order written.
+    ///   - standing: the standing of one of them.
+    /// - Returns: the message to send over the air now.
     package mutating func next<Failure: Error>(
         to contact: WhisperID, of waiting: [MessageID], at now: Instant,
         standing: (MessageID) throws(Failure) -> Standing
@@ -72,21 +73,21 @@ package struct EnvelopePath<MessageID: Hashable & Sendable> {
         return nil
     }
 
-    /// The other radio has all of it. The receipt is still to come.
+    /// The other radio has the whole message. The receipt is pending.
     package mutating func handedOver(_ id: MessageID, to contact: WhisperID, at now: Instant) {
         guard self.inTheAir(to: contact) == id else { return }
         self.ways[contact]?.inTheAir?.until = now + NearbyLimits.receiptWait
     }
 
-    /// It is settled, by whichever way.
+    /// The message is settled, by either path.
     package mutating func settled(_ id: MessageID, to contact: WhisperID) {
         guard self.inTheAir(to: contact) == id else { return }
         self.ways[contact]?.inTheAir = nil
     }
 
-    /// The radio has not brought it over.
+    /// The radio has not delivered the message.
     /// - Parameter hasServer: whether there is a session with the server.
-    /// - Returns: whether it was in the air: then it is the server's turn.
+    /// - Returns: whether the message was in the air: then it is the server's turn.
     package mutating func failed(_ id: MessageID, to contact: WhisperID, at now: Instant, hasServer: Bool) -> Bool {
         guard self.inTheAir(to: contact) == id else { return false }
         self.ways[contact]?.inTheAir = nil
@@ -95,7 +96,7 @@ package struct EnvelopePath<MessageID: Hashable & Sendable> {
     }
 
     /// Time has passed.
-    /// - Returns: what got no receipt in time: the server's turn.
+    /// - Returns: messages without a receipt in time, for the server.
     package mutating func timerFired(at now: Instant, hasServer: Bool) -> [MessageID] {
         for (contact, way) in self.ways where way.rest.map({ $0.until <= now }) == true {
             self.ways[contact]?.rest = nil

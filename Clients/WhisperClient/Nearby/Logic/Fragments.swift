@@ -1,9 +1,11 @@
-/// One packet between two of us, of the characteristic `NearbyService.fragments`: a part of a value, or a greeting.
+/// One packet between two Whisper phones, of the characteristic `NearbyService.fragments`: a part of a value, or a
+/// greeting.
 ///
 /// `version | flags | transfer u32 | index u16 | count u16 | bytes`, big endian. Bit 0 of the flags marks a greeting.
 package struct Fragment: Equatable, Sendable {
     package static let headBytes = 10
-    /// Of a greeting: random bytes, by which two connections to one phone are seen. They fit into the smallest packet.
+    /// Random bytes of a greeting, which show that two connections lead to one phone. They fit into the smallest
+    /// packet.
     package static let greetingBytes = 7
 
     private static let version: UInt8 = 1
@@ -21,7 +23,7 @@ package struct Fragment: Equatable, Sendable {
         self.bytes = bytes
     }
 
-    /// - Returns: `nil` for what is none: another version, unknown flags, numbers that do not fit.
+    /// - Returns: `nil` for an invalid packet: another version, unknown flags, or contradictory numbers.
     package init?(packet: [UInt8]) {
         guard packet.count >= Self.headBytes, packet[0] == Self.version, packet[1] & ~Self.greetingFlag == 0 else {
             return nil
@@ -69,7 +71,7 @@ package struct Fragment: Equatable, Sendable {
     }
 }
 
-/// Puts the values of one peer together again, in whatever order and how often their fragments come.
+/// Reassembles the values of one peer. Fragments may arrive in any order, and repeatedly.
 package struct Reassembly: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
@@ -86,7 +88,7 @@ package struct Reassembly: Sendable {
     }
 
     private var transfers: [UInt32: Transfer] = [:]
-    /// Complete ones, and such as contradicted themselves. The oldest first.
+    /// Transfers that are complete, contradictory, expired or crowded out, the oldest first.
     private var over: [UInt32] = []
 
     package init() {}

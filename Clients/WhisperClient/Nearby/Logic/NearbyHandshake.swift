@@ -1,20 +1,20 @@
 package import Contract
 
-/// How two of us find out who is at the other end of a connection: both say it, and both prove it.
+/// Identifies the phones at both ends of a connection: each says its identity and proves it.
 ///
-/// A proof signs both nonces, so that recorded ones prove nothing. Before the other's proof nothing else is taken. After
-/// it a connection is trusted with nothing: messages and receipts are signed each.
+/// A proof signs both nonces, so that a recorded proof is useless. Before the peer's proof nothing else is accepted.
+/// Even after it the connection itself is not trusted: each message and receipt is signed.
 package struct NearbyHandshake: Sendable {
     package enum Verdict: Sendable {
-        /// Nothing is to be done.
+        /// No action is needed.
         case wait
-        /// They have said who they are. Whoever agrees to it answers with `proof`.
+        /// The peer has said its identity. A caller that accepts it answers with `proof`.
         case said(NearbyHello)
-        /// They have proven it.
+        /// The peer has proven its identity.
         case proven(NearbyHello)
-        /// It came from somebody who has proven who they are.
+        /// A word of a peer with a proven identity.
         case from(NearbyHello, NearbyWord)
-        /// Hang up: it is no word of this release, out of place, or its signature is not theirs.
+        /// Disconnect: the value is no valid word, is out of place, or has a wrong signature.
         case refuse
     }
 
@@ -29,17 +29,17 @@ package struct NearbyHandshake: Sendable {
         self.keys = keys
     }
 
-    /// Who is at the other end, once it is proven.
+    /// The peer's identity, once proven.
     package var proven: NearbyHello? { self.isProven ? self.other : nil }
 
-    /// What is said to them once they have said who they are.
+    /// Our proof, once the peer has said its identity.
     package var proof: [UInt8]? {
         self.other.map {
             NearbyWord.bytes(ofProof: self.keys.pair.sign(digestOf: NearbyHello.proof(of: self.hello, to: $0)))
         }
     }
 
-    /// What is said to them of a message of theirs, once they have proven who they are.
+    /// Our receipt for a message of the peer, once its identity is proven.
     package func receipt(_ id: UUIDText, _ status: NearbyStatus) -> [UInt8]? {
         self.proven.map { other in
             let receipt = NearbyReceipt(id: id, from: self.hello.id, to: other.id, status)
@@ -51,7 +51,7 @@ package struct NearbyHandshake: Sendable {
     package mutating func take(_ value: [UInt8]) -> Verdict {
         guard let word = NearbyWord(value) else { return .refuse }
         guard let other else {
-            // Whoever says that they are us repeats our own words.
+            // A peer that claims our identity reflects our own words.
             guard case .hello(let hello) = word, hello.id != self.hello.id, hello.nonce != self.hello.nonce else {
                 return .refuse
             }

@@ -1,12 +1,13 @@
 package import Contract
 
-/// Decides what a radio does for us: who is around, who is connected, and what goes to whom.
+/// Decides the actions of the radio: finding phones, connecting to them, and sending values.
 ///
-/// Two of us greet each other before a connection counts. A greeting is random, and the same in all connections of a phone.
-/// So both sides see when two connections join the same phones. Then the connection stays whose central has the lower one.
+/// Two Whisper phones exchange greetings before their connection counts. A greeting is random, and the same in all
+/// connections of a phone. So both see when two connections join them. They keep the connection whose central has the
+/// lower greeting.
 ///
-/// A greeting proves nothing: whoever has connected to a phone knows its greeting, and may say it to others.
-/// A copied greeting can end a connection to the phone it was copied from. It brings nothing into that connection.
+/// A greeting proves nothing: a phone that has connected to another knows its greeting, and may send it to others. A
+/// copied greeting can end a connection to the original phone. It cannot insert anything into that connection.
 package struct NearbyMachine: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
@@ -25,7 +26,7 @@ package struct NearbyMachine: Sendable {
         case tell(NearbyEvent)
     }
 
-    /// Which we are in a connection.
+    /// Our role in a connection.
     private enum Role { case central, peripheral }
 
     private struct Key: Hashable {
@@ -34,27 +35,28 @@ package struct NearbyMachine: Sendable {
     }
 
     private enum Stage {
-        /// The other has not said who it is. Only between two of us.
+        /// The peer's greeting is awaited. Only between two Whisper phones.
         case greeting(until: Instant)
-        /// As a peripheral: our answer waits for our own attempts, as one of them may lead to the same phone.
+        /// As a peripheral: our greeting waits for our own attempts to connect, as one of them may lead to the same
+        /// phone.
         case held(until: Instant)
         case open
-        /// It is being ended.
+        /// The connection is being closed.
         case leaving
     }
 
     private struct Connection {
         let isOurs: Bool
         var stage: Stage
-        /// The other's greeting.
+        /// The peer's greeting.
         var identity: [UInt8]?
-        /// Whether `connected` was told, and `disconnected` was not.
+        /// Whether `connected` was reported, and `disconnected` was not.
         var isTold = false
         var queue: SendQueue
         var reassembly = Reassembly()
     }
 
-    /// A question to go that the radio could not deliver is repeated.
+    /// A request to leave. It is repeated if the radio could not deliver it.
     private struct Question {
         let peer: NearbyPeer
         var attempts: Int
@@ -67,7 +69,7 @@ package struct NearbyMachine: Sendable {
     private var centrals: [NearbyPeer: CentralMachine] = [:]
     private var peripheral = PeripheralMachine()
     private var connections: [Key: Connection] = [:]
-    /// Whom we were told to connect to, and neither `connected` nor `disconnected` was told.
+    /// Peers to connect to, until `connected` or `disconnected` is reported.
     private var wanted: Set<NearbyPeer> = []
     private var around = PhonesAround()
     private var questions: [UInt64: Question] = [:]
@@ -151,7 +153,7 @@ package struct NearbyMachine: Sendable {
         return self.taken()
     }
 
-    /// Ends everything without waiting for the others.
+    /// Ends all connections without waiting for the peers.
     package mutating func stop(at now: Instant) -> [Action] {
         guard self.title != nil else { return [] }
         self.title = nil
@@ -186,7 +188,7 @@ package struct NearbyMachine: Sendable {
         return self.taken()
     }
 
-    /// There is no radio any more. One that has not said so is off.
+    /// The radio has ended. It counts as off unless it has reported another reason.
     package mutating func radioEnded(at now: Instant) -> [Action] {
         if self.radio == .on || self.radio == nil { self.radio(.off, at: now) }
         return self.taken()
@@ -272,7 +274,7 @@ package struct NearbyMachine: Sendable {
         if !self.isTryingToConnect { self.answerHeld(at: now) }
     }
 
-    /// Whether an own attempt may still lead to a phone that has connected to us.
+    /// Whether one of our attempts may still lead to a phone that has connected to us.
     private var isTryingToConnect: Bool {
         self.centrals.values.contains(where: \.isUnderWay)
             || self.connections.contains { key, connection in
@@ -317,7 +319,7 @@ package struct NearbyMachine: Sendable {
 
     private mutating func ask(_ question: Question) {
         let token = self.nextToken()
-        // Answers that never come must not pile up.
+        // Requests without an answer must not pile up.
         if self.questions.count >= NearbyLimits.centralsMax, let oldest = self.questions.keys.min() {
             self.questions[oldest] = nil
         }
@@ -339,8 +341,8 @@ package struct NearbyMachine: Sendable {
         }
     }
 
-    /// A phone that is not ours says not who it is. Its name is all that tells two connections of it.
-    /// One that counts already stays, and of two attempts its own.
+    /// A bare phone sends no greeting: only its name shows that two connections lead to it. An established connection
+    /// stays; of two attempts, the phone's own stays.
     private mutating func openedBare(_ key: Key, at now: Instant) {
         let other = Key(role: key.role == .central ? .peripheral : .central, peer: key.peer)
         if self.connections[other]?.isTold == true {
@@ -355,7 +357,7 @@ package struct NearbyMachine: Sendable {
         guard let connection = self.connections[key], connection.isOurs, connection.identity == nil,
             case .greeting = connection.stage
         else { return }
-        // Our own words: somebody reflects them.
+        // Our own greeting: the peer reflects it.
         guard identity != self.identity else { return self.close(key, .refused, at: now) }
         self.connections[key]?.identity = identity
         switch key.role {
@@ -375,14 +377,14 @@ package struct NearbyMachine: Sendable {
         }
     }
 
-    /// One connection of the two that join the same phones stays. A peripheral greets back if it is this one.
+    /// Keeps one of two connections between the same phones. As a peripheral, greets back if this one stays.
     private mutating func settle(_ key: Key, at now: Instant) {
         guard let identity = self.connections[key]?.identity else { return }
         let twins = self.sortedKeys.filter { $0 != key && self.connections[$0]?.identity == identity }
         let role = self.isLower(than: identity) ? Role.central : .peripheral
         for twin in twins {
             if case .leaving? = self.connections[twin]?.stage { continue }
-            // A second connection of the same kind leads to another name of a phone that we have.
+            // A second connection in the same role leads to a connected phone under another name.
             guard twin.role != key.role, key.role == role else { return self.close(key, .closed, at: now) }
         }
         for twin in twins { self.retire(twin, at: now) }
@@ -402,7 +404,8 @@ package struct NearbyMachine: Sendable {
         self.tell([.connected(key.peer, isOurs: connection.isOurs)])
     }
 
-    /// Gives way to another connection to the same phone. It has ended for the application before the other begins.
+    /// Closes a connection in favour of another to the same phone. The application sees its end before the other
+    /// begins.
     private mutating func retire(_ key: Key, at now: Instant) {
         self.tellEnd(key, .closed)
         self.close(key, .closed, at: now)
@@ -448,7 +451,7 @@ package struct NearbyMachine: Sendable {
             return
         }
         guard !fragment.isGreeting else { return self.greeted(key, fragment.bytes, at: now) }
-        // A greeting may be copied, so what comes over a connection that has given way is nobody's.
+        // A greeting may be copied, so values over a retired connection have no known sender. Drop them.
         guard connection.isTold, let value = self.connections[key]?.reassembly.take(fragment, at: now) else { return }
         self.tell([.received(key.peer, .bytes(value))])
     }
@@ -478,7 +481,7 @@ package struct NearbyMachine: Sendable {
 
     // MARK: Parts
 
-    /// Phones that need not show themselves.
+    /// Phones that are kept even if they do not advertise.
     private var connected: Set<NearbyPeer> { Set(self.connections.keys.map(\.peer)).union(self.centrals.keys) }
 
     private var sortedKeys: [Key] {

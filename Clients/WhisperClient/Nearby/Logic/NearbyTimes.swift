@@ -1,26 +1,26 @@
-/// Bounds of what is said to phones nearby.
+/// Bounds of the values exchanged with phones nearby.
 extension NearbyLimits {
-    /// Two of us have said and proven who they are, or are hung up.
+    /// How long a handshake may take before the connection is closed.
     package static let handshakeMax = Duration.seconds(10)
-    /// Both nonces of a proof, in bytes.
+    /// Each of the two nonces of a proof, in bytes.
     package static let nonceBytes = 32
-    /// The radio has handed a message over after this time, or it counts as lost.
+    /// How long the radio may take to hand over a message, before it counts as lost.
     package static let bringingMax = Duration.seconds(60)
-    /// The receipt comes this long after the message was handed over, or the server gets a copy.
+    /// How long a receipt is awaited after the handover, before the server gets a copy.
     package static let receiptWait = Duration.seconds(10)
-    /// What the air did not bring over is the server's for this long.
+    /// How long a message that was not delivered over the air is left to the server.
     package static let serverTurn = Duration.seconds(20)
     /// The same without a connection to the server.
     package static let airPause = Duration.seconds(2)
-    /// The first messages to somebody, of which one is looked for that may go over the air.
+    /// How many of the first messages to a contact are searched for one that may go over the air.
     package static let messagesLookedAtMax = 32
-    /// Read marks that go over the air at once.
+    /// Read marks that are sent over the air at once.
     package static let readMarksAtOnceMax = 16
-    /// Messages of a stranger until nearby is stopped, over all connections. The server bounds the rest.
+    /// Messages accepted from one stranger until nearby is stopped, over all connections. The server bounds the rest.
     package static let strangerMessagesMax = 20
-    /// People that nobody here knew who may become strangers within a period.
+    /// Unknown identities that may become strangers within a period.
     package static let strangersPerPeriodMax = 10
     package static let strangersPeriod = Duration.seconds(3_600)
-    /// A copy for the air that was signed before is signed anew, so that nobody takes it for an old one.
+    /// A copy for the air with an older signature is signed again, so that the receiver does not take it for old mail.
     package static let signedAgeMax = Duration.seconds(24 * 3_600)
 }

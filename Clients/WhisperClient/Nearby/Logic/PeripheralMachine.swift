@@ -1,26 +1,26 @@
 import Contract
 
-/// What we are as a peripheral: found by others, and in a chat with one central at most.
+/// Our peripheral role: advertising, and a chat with one central at most.
 ///
-/// A peripheral cannot end a connection. It asks the central to go by a value of `NearbyService.hangUp`.
+/// A peripheral cannot end a connection. It asks the central to leave by a value of `NearbyService.hangUp`.
 package struct PeripheralMachine: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
     private enum State {
         case off
-        /// Others find us. Goes to `chatting` when one subscribes to `NearbyService.toCentral`.
+        /// Centrals can find us. Next: `chatting`, when one subscribes to `NearbyService.toCentral`.
         case advertising
         case chatting(NearbyPeer)
-        /// The central was asked to go. Goes to `advertising` when it has, or at the end of its time.
+        /// The central was asked to leave. Next: `advertising`, when it has left or the time is over.
         case closing(NearbyPeer, NearbyEnd, until: Instant)
     }
 
     package enum Action: Equatable, Sendable {
         case advertise
         case stopAdvertising
-        /// To `NearbyService.hangUp`. `refused` follows if there is no room.
+        /// An indication of `NearbyService.hangUp`. `refused` follows if the radio's queue is full.
         case askToGo(NearbyPeer)
-        /// Values may go both ways.
+        /// Values may be sent both ways.
         case opened(NearbyPeer, isOurs: Bool)
         case ended(NearbyPeer, NearbyEnd)
     }
@@ -28,14 +28,14 @@ package struct PeripheralMachine: Sendable {
     private var state = State.off
     private var isWanted = false
     private var isRadioOn = false
-    /// What each central has subscribed to.
+    /// The subscriptions of each central.
     private var subscriptions: [NearbyPeer: Set<UUIDText>] = [:]
-    /// Who is to be asked to go once the queue has room.
+    /// Centrals to ask to leave once the queue has room.
     private var unasked: Set<NearbyPeer> = []
 
     package init() {}
 
-    /// Whose values count.
+    /// The central whose values are accepted.
     package var guest: NearbyPeer? {
         switch self.state {
         case .off, .advertising: nil
@@ -60,7 +60,7 @@ package struct PeripheralMachine: Sendable {
         return [.advertise]
     }
 
-    /// Nobody finds us any more, and whoever is here is asked to go.
+    /// Stops advertising, and asks a connected central to leave.
     package mutating func stop() -> [Action] {
         self.isWanted = false
         defer { self.state = .off }
@@ -84,7 +84,7 @@ package struct PeripheralMachine: Sendable {
         switch news {
         case .subscribed(let characteristic): self.subscribed(peer, characteristic)
         case .unsubscribed(let characteristic): self.unsubscribed(peer, characteristic)
-        // Whoever was asked to go and still writes is asked again.
+        // A central that was asked to leave and still writes is asked again.
         case .value:
             peer != self.guest && self.subscriptions[peer]?.contains(NearbyService.toCentral) == true
                 ? [.askToGo(peer)] : []
@@ -109,7 +109,7 @@ package struct PeripheralMachine: Sendable {
         case .advertising where self.subscriptions[peer]?.contains(NearbyService.toCentral) != true: return []
         case .chatting(peer): return []
         case .closing(peer, _, _) where isChat: return []
-        // There is one chat at a time, and none when we have given up this central.
+        // Only one chat at a time, and none with a central that we have given up.
         case .off, .advertising, .chatting, .closing: return [.askToGo(peer)]
         }
     }
@@ -134,7 +134,7 @@ package struct PeripheralMachine: Sendable {
 
     // MARK: The radio
 
-    /// There was no room to ask this central to go.
+    /// The radio's queue had no room for the request to this central to leave.
     package mutating func refused(_ peer: NearbyPeer) {
         if self.subscriptions[peer] != nil { self.unasked.insert(peer) }
     }

@@ -1,4 +1,4 @@
-/// Phones that show the service, and when they were heard last.
+/// Phones that advertise the service, and when each was last heard.
 package struct PhonesAround: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
@@ -8,15 +8,16 @@ package struct PhonesAround: Sendable {
     }
 
     private var phones: [NearbyPeer: Phone] = [:]
-    /// Since when what was told is counted.
+    /// The start of the second that `toldCount` covers.
     private var countedSince: Instant?
     private var toldCount = 0
 
     package init() {}
 
-    /// Addresses cost nothing, so news beyond `NearbyLimits.phonesToldPerSecondMax` is not told, and not remembered.
+    /// Forged addresses cost nothing, so events beyond `NearbyLimits.phonesToldPerSecondMax` are neither reported nor
+    /// kept.
     ///
-    /// - Parameter connected: phones that are not forgotten, as they may show themselves no more.
+    /// - Parameter connected: phones that are not forgotten, as they may have stopped advertising.
     package mutating func heard(
         _ peer: NearbyPeer, title: String, strength: Int, connected: Set<NearbyPeer>, at now: Instant
     ) -> [NearbyEvent] {
@@ -46,7 +47,7 @@ package struct PhonesAround: Sendable {
         return true
     }
 
-    /// Its connection is over. From now on it must show itself again.
+    /// The phone's connection has ended. From now on it must advertise again.
     package mutating func left(_ peer: NearbyPeer, at now: Instant) {
         self.phones[peer]?.heard = now
     }
@@ -72,7 +73,7 @@ package struct PhonesAround: Sendable {
         return peers.map { .lost($0) }
     }
 
-    /// As many whole characters as fit.
+    /// The first whole characters that fit.
     static func cut(_ text: String, bytesMax: Int) -> String {
         var bytes = 0
         return String(

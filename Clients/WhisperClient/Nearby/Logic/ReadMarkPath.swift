@@ -1,4 +1,4 @@
-/// Read marks over one connection: which are under way, and a pause after one that did not arrive.
+/// Read marks over one connection: the marks under way, and a pause after a mark that did not arrive.
 package struct ReadMarkPath {
     package typealias Instant = ContinuousClock.Instant
 
@@ -7,18 +7,18 @@ package struct ReadMarkPath {
 
     package init() {}
 
-    /// Whether marks may go now.
+    /// Whether marks may be sent now.
     package func isFree(at now: Instant) -> Bool {
         self.underWay.isEmpty && self.restsUntil.map { $0 <= now } ?? true
     }
 
-    /// These go now.
+    /// These marks are being sent.
     package mutating func send(_ marks: [OwedReceipt]) {
         self.underWay = Set(marks)
         self.restsUntil = nil
     }
 
-    /// The radio has told what became of one.
+    /// The radio has reported the result of one mark.
     package mutating func sent(_ mark: OwedReceipt, arrived: Bool, at now: Instant) {
         self.underWay.remove(mark)
         if !arrived { self.restsUntil = now + NearbyLimits.airPause }
@@ -29,6 +29,6 @@ package struct ReadMarkPath {
         if self.isFree(at: now) { self.restsUntil = nil }
     }
 
-    /// When marks may go again.
+    /// When marks may be sent again.
     package var nextWake: Instant? { self.underWay.isEmpty ? self.restsUntil : nil }
 }

@@ -1,6 +1,6 @@
 package import Contract
 
-/// Values that wait for one peer, packet by packet. A packet goes when the one before it is confirmed.
+/// Values that wait for one peer, packet by packet. A packet is sent when the previous one is confirmed.
 package struct SendQueue: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
@@ -9,7 +9,7 @@ package struct SendQueue: Sendable {
         package var bytes: [UInt8]
     }
 
-    /// What became of a value.
+    /// The result of sending a value.
     package struct Fate: Equatable, Sendable {
         package var token: UInt64
         package var hasArrived: Bool
@@ -21,14 +21,14 @@ package struct SendQueue: Sendable {
         case text(String)
     }
 
-    /// A value of which packets go.
+    /// The value whose packets are being sent.
     private struct Current {
         let content: Content
         let token: UInt64?
         let transfer: UInt32
         /// Bytes of the value in one packet.
         let room: Int
-        /// Of a text that does not fit into one.
+        /// The parts of a text, one for each packet.
         var pieces: [[UInt8]] = []
         let count: Int
         var index = 0
@@ -42,7 +42,7 @@ package struct SendQueue: Sendable {
         case noRoom(until: Instant)
     }
 
-    /// Where texts go: `NearbyService.toPeripheral` or `toCentral`.
+    /// The characteristic for texts: `NearbyService.toPeripheral` or `toCentral`.
     private let texts: UUIDText
     private var waiting: [(content: Content, token: UInt64?)] = []
     private var current: Current?
@@ -53,7 +53,7 @@ package struct SendQueue: Sendable {
 
     package var count: Int { self.waiting.count + (self.current == nil ? 0 : 1) }
 
-    /// The connection is of no more use then.
+    /// When the connection must be given up.
     package var nextWake: Instant? {
         switch self.state {
         case .ready: nil
@@ -65,7 +65,7 @@ package struct SendQueue: Sendable {
         self.waiting.append((.greeting(identity), nil))
     }
 
-    /// - Returns: `false` if too many wait.
+    /// - Returns: `false` if too many values wait.
     package mutating func add(_ value: NearbyValue, token: UInt64) -> Bool {
         guard self.count < NearbyLimits.sendsWaitingMax else { return false }
         switch value {
@@ -76,7 +76,7 @@ package struct SendQueue: Sendable {
     }
 
     /// The packet to send now, if there is one.
-    /// - Parameter token: by which the radio tells what became of it.
+    /// - Parameter token: by which the radio reports the packet's result.
     package mutating func next(token: UInt64, mtu: Int, at now: Instant) -> Packet? {
         guard case .ready = self.state else { return nil }
         if self.current == nil {
@@ -89,7 +89,7 @@ package struct SendQueue: Sendable {
         return self.packet(of: current)
     }
 
-    /// The radio's queue was full: the same packet goes again when there is room.
+    /// The radio's queue was full: the same packet is sent again when there is room.
     package mutating func refused(token: UInt64, at now: Instant) {
         guard case .sent(token, _) = self.state else { return }
         self.state = .noRoom(until: now + NearbyLimits.roomWithin)
@@ -99,7 +99,7 @@ package struct SendQueue: Sendable {
         if case .noRoom = self.state { self.state = .ready }
     }
 
-    /// - Returns: what became of a value, if that is known now.
+    /// - Returns: the result of a value, if it is known now.
     package mutating func confirmed(token: UInt64, isDone: Bool) -> Fate? {
         guard case .sent(token, _) = self.state, var current else { return nil }
         self.state = .ready
@@ -118,8 +118,8 @@ package struct SendQueue: Sendable {
         return current.token.map { Fate(token: $0, hasArrived: hasArrived) }
     }
 
-    /// The connection is over.
-    /// - Returns: whose fate is not known, the oldest first.
+    /// The connection has ended.
+    /// - Returns: tokens of values without a known result, the oldest first.
     package mutating func drain() -> [UInt64] {
         defer { self = SendQueue(texts: self.texts) }
         return [self.current?.token].compactMap { $0 } + self.waiting.compactMap(\.token)

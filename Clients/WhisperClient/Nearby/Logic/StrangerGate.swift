@@ -1,17 +1,17 @@
 package import Contract
 
-/// Bounds what strangers nearby bring into the store, over however many connections.
+/// Bounds the strangers and messages that phones nearby add to the store, over any number of connections.
 package struct StrangerGate {
     package typealias Instant = ContinuousClock.Instant
 
-    /// By their writers.
+    /// Counts by sender.
     private var messages: [WhisperID: Int] = [:]
-    /// When strangers were let in, within the last period.
+    /// When strangers were accepted, within the last period.
     private var entries: [Instant] = []
 
     package init() {}
 
-    /// Whether somebody unknown may become a stranger now. It counts.
+    /// Whether an unknown identity may become a stranger now. Counts it.
     package mutating func letsIn(at now: Instant) -> Bool {
         self.entries.removeAll { $0 + NearbyLimits.strangersPeriod <= now }
         guard self.entries.count < NearbyLimits.strangersPerPeriodMax else { return false }
@@ -19,7 +19,7 @@ package struct StrangerGate {
         return true
     }
 
-    /// Whether one more message of a stranger is taken. It counts.
+    /// Whether one more message of a stranger is accepted. Counts it.
     package mutating func takesMessage(of id: WhisperID) -> Bool {
         guard self.messages[id, default: 0] < NearbyLimits.strangerMessagesMax else { return false }
         self.messages[id, default: 0] += 1

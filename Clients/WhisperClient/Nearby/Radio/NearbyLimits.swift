@@ -1,8 +1,8 @@
-/// Bounds of what is nearby.
+/// Bounds of the nearby link.
 package enum NearbyLimits {
-    /// One value between two of us, in bytes.
+    /// One value between two Whisper phones, in bytes.
     package static let valueBytesMax = 65_536
-    /// Our title in the air, in bytes of UTF-8. It is BlueChat's bound.
+    /// Our advertised title, in bytes of UTF-8: BlueChat's bound.
     package static let titleBytesMax = 16
     /// Values that wait for one peer.
     package static let sendsWaitingMax = 64

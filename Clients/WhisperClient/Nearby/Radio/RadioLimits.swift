@@ -4,24 +4,24 @@ extension NearbyLimits {
 
     /// Until the radio has connected to a phone.
     package static let connectedWithin = Duration.seconds(5)
-    /// From the connection to both subscriptions. It is BlueChat's bound.
+    /// From the connection to its subscriptions: BlueChat's bound.
     package static let subscribedWithin = Duration.seconds(3)
-    /// Until the other of us has said who it is. Longer than its own attempts to connect take.
+    /// Until the peer's greeting is received. Longer than the peer's own attempts to connect.
     package static let greetedWithin = Duration.seconds(10)
-    /// Until a central goes that was asked to.
+    /// Until a central leaves that was asked to.
     package static let leftWithin = Duration.seconds(5)
-    /// Until the radio says that a connection is over, once it was told to end it.
+    /// From the order to disconnect until the radio confirms it.
     package static let disconnectedWithin = Duration.seconds(2)
     /// Phones that we are connected to, or are connecting to.
     package static let connectionsMax = 8
-    /// Centrals whose subscriptions are known. One of them chats, the others are asked to go.
+    /// Centrals whose subscriptions are known. One of them chats; the others are asked to leave.
     package static let centralsMax = 16
 
     // MARK: Phones around
 
-    /// Phones that are known. Beyond it the one that was heard longest ago goes.
+    /// Phones that are kept. Above that, the one heard longest ago is dropped.
     package static let phonesMax = 256
-    /// Phones and titles that are told in one second. The rest is told when it is heard again.
+    /// Phones and titles that are reported in one second. The others are reported when they are heard again.
     package static let phonesToldPerSecondMax = 8
     /// Bytes of a radio's name for a phone.
     package static let peerNameBytesMax = 64
@@ -30,15 +30,15 @@ extension NearbyLimits {
 
     // MARK: Values
 
-    /// One text to or from an app that knows BlueChat alone, in bytes: its 140 characters.
+    /// One text to or from an app that knows only BlueChat, in bytes: its 140 characters.
     package static let textBytesMax = 560
-    /// What one packet carries at least and at most, in bytes.
+    /// The least and the greatest capacity of one packet, in bytes.
     package static let mtus = 20...517
-    /// Of each packet, in bytes.
+    /// The overhead of each packet, in bytes.
     package static let packetOverhead = 3
-    /// Until a packet is confirmed. The connection is given up after it.
+    /// Until a packet is confirmed. After that, the connection is given up.
     package static let confirmedWithin = Duration.seconds(10)
-    /// Until a full queue has room for the packet that waits. The connection is given up after it.
+    /// Until a full queue has room for the waiting packet. After that, the connection is given up.
     package static let roomWithin = Duration.seconds(10)
     /// Attempts to send one packet that the radio could not deliver.
     package static let packetAttemptsMax = 5
@@ -48,17 +48,17 @@ extension NearbyLimits {
     package static let fragmentWithin = Duration.seconds(15)
     /// From a transfer's first fragment to its last. Small packets need thousands.
     package static let transferWithin = Duration.seconds(600)
-    /// Transfers of a peer that are over and remembered, so that their repetitions end in nothing.
+    /// Ended transfers of a peer that are remembered, so that repeated fragments are ignored.
     package static let transfersRememberedMax = 64
 
     // MARK: Streams
 
-    /// Events of a link that nobody has read. Beyond it the link ends.
+    /// Unread events of a link. Above that, the link ends.
     package static let eventsWaitingMax = 1_024
-    /// Events of a radio that nobody has read. Beyond it the radio ends.
+    /// Unread events of a radio. Above that, the radio ends.
     package static let radioEventsWaitingMax = 1_024
     /// One line from or to a radio at a socket, in bytes.
     package static let lineBytesMax = 8_192
-    /// Lines to a radio at a socket that are not written yet. Beyond it the radio ends.
+    /// Unwritten lines to a radio at a socket. Above that, the radio ends.
     package static let linesWaitingMax = 4_096
 }

@@ -63,7 +63,7 @@ enum RadioCall: Equatable {
 /// One line from the air.
 enum RadioLine: Equatable {
     case event(RadioEvent, mtu: Int?)
-    /// No indication is taken until `readyToIndicate`.
+    /// The radio accepts no indication until `readyToIndicate`.
     case full
 
     private struct Members: Decodable {
@@ -80,7 +80,7 @@ enum RadioLine: Equatable {
         var mtu: Int?
     }
 
-    /// - Returns: `nil` for what is none.
+    /// - Returns: `nil` if the line is no event of a radio.
     init?(_ line: [UInt8]) {
         guard let members = try? JSONDecoder().decode(Members.self, from: Data(line)) else { return nil }
         switch members.event {

@@ -1,7 +1,7 @@
 import Contract
 import Synchronization
 
-/// The phones around, over one radio. It has no thread of its own: whoever calls, or the radio's news, drives the machine.
+/// The phones around, over one radio. It has no thread of its own: callers and the radio's events drive the machine.
 package final class RadioLink: NearbyLink {
     package let events: AsyncStream<NearbyEvent>
     private let continuation: AsyncStream<NearbyEvent>.Continuation
@@ -57,13 +57,13 @@ package final class RadioLink: NearbyLink {
 
     // MARK: Parts
 
-    /// What the machine decides is done before anything else is decided.
+    /// Performs the machine's actions before its next decision.
     private func step(_ body: (inout NearbyMachine) -> [NearbyMachine.Action]) {
         self.state.withLock { state in
             guard !state.isOver else { return }
             let actions = body(&state.machine)
             guard self.perform(actions, &state) else {
-                // Nobody reads. What is not told must not be taken for told.
+                // The events are not read. The machine must not treat a dropped event as reported, so the link ends.
                 _ = self.perform(state.machine.stop(at: .now), &state)
                 return self.close(&state)
             }
@@ -117,7 +117,7 @@ package final class RadioLink: NearbyLink {
         self.step { $0.tick(at: .now) }
     }
 
-    /// An earlier wake than needed finds nothing to do, and sets the next.
+    /// A wake-up that is too early does nothing but set the next.
     private func wake(_ state: inout State) {
         guard let next = state.machine.nextWake else { return }
         if let waking = state.waking, waking.at <= next { return }

@@ -3,7 +3,7 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A radio that a program at a Unix socket plays: for tests, and for hosts whose radio is another process.
+/// A radio played by a program at a Unix socket: for tests, and for hosts whose radio is another process.
 ///
 /// Calls and events are lines of JSON (`RadioLines.swift`). When the socket breaks, the radio is off for good.
 final class SocketRadio: Radio {
@@ -16,13 +16,13 @@ final class SocketRadio: Radio {
         var linesWaiting = 0
         var isFull = false
         var isOver = false
-        /// Packets of phones that are connected.
+        /// The packet capacity of connected phones.
         var mtus: [NearbyPeer: Int] = [:]
     }
 
-    /// What a packet carries as long as nobody has said more.
+    /// The capacity of a packet until the radio reports another.
     private static let mtuUnknown = 23
-    /// Phones whose packets are known.
+    /// Phones whose packet capacity is kept.
     private static let mtusMax = 64
 
     init(path: String) {
@@ -68,7 +68,7 @@ final class SocketRadio: Radio {
             state.isOver = true
             return state.channel
         }
-        // What was written before goes before.
+        // Lines that were written earlier are sent first.
         channel?.close(promise: nil)
         self.continuation.finish()
     }
@@ -77,7 +77,7 @@ final class SocketRadio: Radio {
 
     private func write(_ call: RadioCall) {
         let line = call.line + [UInt8(ascii: "\n")]
-        // In the lock, so that lines keep the order of their calls. Before the first event there is nothing to call.
+        // In the lock, so that lines keep the order of their calls. Before the first event no call is needed.
         let isTaken = self.state.withLock { state in
             guard !state.isOver, let channel = state.channel else { return true }
             guard state.linesWaiting < NearbyLimits.linesWaitingMax else { return false }
@@ -85,7 +85,7 @@ final class SocketRadio: Radio {
             self.write(line, to: channel)
             return true
         }
-        // Nobody reads at the other end.
+        // The program at the other end does not read.
         if !isTaken { self.end(.off) }
     }
 
@@ -117,12 +117,12 @@ final class SocketRadio: Radio {
             }
         }
         guard case .dropped = self.continuation.yield(event) else { return }
-        // Phones show themselves again. What else is lost would be missed for ever.
+        // Phones advertise again. Any other event would be lost for ever.
         if case .found = event { return }
         self.end(.off)
     }
 
-    /// The socket broke, or somebody there does not keep to the form.
+    /// The socket broke, or the program at the other end sends invalid lines.
     fileprivate func end(_ last: RadioState) {
         let (isFirst, channel) = self.state.withLock { state in
             defer { state.isOver = true }
@@ -137,10 +137,10 @@ final class SocketRadio: Radio {
 
 /// The phones around, over a radio at this Unix socket.
 ///
-/// It connects in the background. If nobody listens there, the radio is `unsupported`, and the events end.
+/// The radio connects in the background. If no program listens there, the radio is `unsupported`, and the events end.
 package func socketLink(path: String) -> any NearbyLink { RadioLink(SocketRadio(path: path)) }
 
-/// Cuts what comes into lines.
+/// Cuts the received bytes into lines.
 private final class RadioLineHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -158,7 +158,7 @@ private final class RadioLineHandler: ChannelInboundHandler {
         for part in self.unwrapInboundIn(data).readableBytesView.split(
             separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false
         ).enumerated() {
-            // A part that has one before it begins a line.
+            // A part after another begins a line.
             if part.offset > 0 { self.ended() }
             self.line += part.element
             guard self.line.count <= NearbyLimits.lineBytesMax else { return self.radio.end(.off) }

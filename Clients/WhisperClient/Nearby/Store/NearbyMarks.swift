@@ -2,7 +2,7 @@ import Contract
 import SQLite
 
 extension ClientStore {
-    /// The oldest read marks that one sender may not know.
+    /// The oldest read marks that one sender may not have received.
     func owedReceipts(to peer: WhisperID, limit: Int) throws(ClientStoreError) -> [OwedReceipt] {
         try self.read { database in
             let sql = "SELECT id FROM messages WHERE owes_read AND peer = ? ORDER BY number LIMIT ?"

@@ -1,6 +1,6 @@
 package import Contract
 
-/// Who somebody nearby says they are. Anybody can say so: the proof counts.
+/// The identity that a phone nearby claims. Any phone can claim it: the proof counts.
 package struct NearbyHello: Sendable, Equatable {
     package var id: WhisperID
     package var keys: PublicKeys
@@ -13,8 +13,8 @@ package struct NearbyHello: Sendable, Equatable {
         self.nonce = nonce
     }
 
-    /// What the proof of one of two signs: it names both, with their keys, for this connection alone. No other signature
-    /// of ours begins so.
+    /// The signed bytes of a proof. They name both phones, with their keys, for this connection alone. No other
+    /// signature of ours begins so.
     package static func proof(of prover: NearbyHello, to other: NearbyHello) -> [UInt8] {
         var lines = ["whisper-nearby-v1", "proof"]
         for hello in [prover, other] {
@@ -27,10 +27,10 @@ package struct NearbyHello: Sendable, Equatable {
     }
 }
 
-/// How far a message of ours has come at a phone nearby.
+/// The status of our message at a phone nearby.
 package enum NearbyStatus: String, Sendable, CaseIterable { case delivered, read }
 
-/// What somebody nearby says of a message that they have.
+/// A receipt of a phone nearby for a message that it has.
 package struct NearbyReceipt: Sendable, Equatable {
     package var id: UUIDText
     package var from: WhisperID
@@ -41,8 +41,8 @@ package struct NearbyReceipt: Sendable, Equatable {
         (self.id, self.from, self.to, self.status) = (id, from, to, status)
     }
 
-    /// What its signature signs. Both nonces bind it to one connection, so that whoever relays can neither make one nor
-    /// use one again.
+    /// The signed bytes of a receipt. Both nonces bind it to one connection, so that a relay can neither forge nor
+    /// reuse it.
     package func signed(by writer: NearbyHello, for reader: NearbyHello) -> [UInt8] {
         let nonces = [writer.nonce, reader.nonce].map { String(decoding: Base64.encode($0), as: UTF8.self) }
         let lines =
@@ -51,14 +51,14 @@ package struct NearbyReceipt: Sendable, Equatable {
     }
 }
 
-/// One thing that two of us say to each other over a connection: an object in JSON. Unknown fields are ignored.
+/// A value between two Whisper phones: an object in JSON. Unknown fields are ignored.
 package enum NearbyWord: Sendable {
     case hello(NearbyHello)
     case proof(signature: [UInt8])
     /// The payload of a `message_received`: signed and sealed as for the server.
     case message(MessageReceived)
     case receipt(NearbyReceipt, signature: [UInt8])
-    /// Of a later release.
+    /// A word of a later release.
     case unknown
 
     private static let type = TypedField.text("type", 1...32)
@@ -84,7 +84,7 @@ package enum NearbyWord: Sendable {
         Self.messageID.field, Self.from.field, Self.to.field, Self.status.field, Self.signature.field,
     ])
 
-    /// - Returns: `nil` if it is none, or larger than a value may be.
+    /// - Returns: `nil` if the bytes are no word, or larger than a value may be.
     package init?(_ bytes: [UInt8]) {
         guard bytes.count <= NearbyLimits.valueBytesMax, String(validating: bytes, as: UTF8.self) != nil,
             let type = try? FrameDecoder.payload(bare: bytes, schema: Self.any)[Self.type],
