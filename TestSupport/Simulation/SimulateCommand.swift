@@ -2,7 +2,7 @@ import ArgumentParser
 import CSimulation
 import Glibc
 
-/// Plays worlds from seeds, and says which of them break a promise. Each seed is one course of events, and every time the same.
+/// Plays worlds from seeds, and reports those that break a promise. A seed always gives the same course of events.
 @main struct SimulateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "whisper-simulate",
@@ -88,11 +88,11 @@ import Glibc
                 + (self.redis == .lost
                     ? ", \(again.replaced) Jobs read again of replaced masters, \(again.others) of others" : "")
                 + (self.seed == nil ? ", \(Self.processorTime / 1_000) s of one core" : ""))
-        // A bug that was put in and not found.
+        // The mutation was not found.
         if self.mutation != nil { throw ExitCode.failure }
     }
 
-    /// A bug of live conversations or rooms shows nowhere else.
+    /// A bug of live conversations or rooms shows only in such worlds.
     private var kind: World.Kind {
         self.rivals ? .rivals : self.rooms ? .rooms : self.live ? .live : self.mutation?.kind ?? .mail
     }
@@ -120,10 +120,10 @@ import Glibc
 
     // MARK: Mutations
 
-    /// A bug that is not found within so many seeds is not found.
+    /// Seeds that are tried to find one mutation.
     private static let seedsPerMutation: UInt64 = 5_000
 
-    /// The seed that finds a bug must keep every promise without it: otherwise something else was found.
+    /// The seed that finds a bug must keep every promise without it. Otherwise it found something else.
     private func findMutations() throws {
         var isEachFound = true
         for mutation in Mutation.allCases {
@@ -148,9 +148,9 @@ import Glibc
         if !isEachFound { throw ExitCode.failure }
     }
 
-    /// What another process of this program says.
+    /// The output of another process of this program.
     private static func output(of arguments: String) throws -> String {
-        // The shell's own link would be the shell's.
+        // In the shell, that link would lead to the shell itself.
         guard let program = realpath("/proc/self/exe", nil) else { throw ExitCode.failure }
         defer { free(program) }
         guard let pipe = popen("'\(String(cString: program))' \(arguments)", "r") else { throw ExitCode.failure }
@@ -164,7 +164,7 @@ import Glibc
 
     // MARK: Many processes
 
-    /// Seeds that one process plays. What its worlds leave behind in memory goes with it.
+    /// Seeds that one process plays. The memory that its worlds leak is freed with it.
     private static let seedsPerProcess: UInt64 = 1_000
 
     private func share() throws {
@@ -183,7 +183,7 @@ import Glibc
             var status: Int32 = 0
             guard wait(&status) > 0 else { break }
             running -= 1
-            // With a bug to be found one process is enough that found it.
+            // With a mutation, one process that finds it is enough.
             if (status == 0) == (self.mutation != nil) { hasFailed = true }
         }
         if hasFailed != (self.mutation != nil) { throw ExitCode.failure }
@@ -204,7 +204,7 @@ import Glibc
         }
     }
 
-    /// A line for the shell.
+    /// A shell command that plays the seed again.
     private func replay(_ seed: UInt64) -> String {
         var words = ["--seed \(seed) --trace"]
         if self.seconds != 45 { words.append("--seconds \(self.seconds)") }
@@ -216,7 +216,7 @@ import Glibc
         return "make simulate ARGS=\"\(words.joined(separator: " "))\""
     }
 
-    /// The order in a `Dictionary` differs from process to process, unless its environment says otherwise from the start.
+    /// The order in a `Dictionary` differs from process to process, unless the environment fixes it before the start.
     private static func makeHashesRepeatable() throws {
         guard getenv("SWIFT_DETERMINISTIC_HASHING") == nil else { return }
         setenv("SWIFT_DETERMINISTIC_HASHING", "1", 1)
@@ -232,7 +232,7 @@ import Glibc
 extension Mutation: ExpressibleByArgument {}
 
 extension World.Masters {
-    /// That plays such worlds.
+    /// The option that plays such worlds.
     fileprivate var option: String? {
         switch self {
         case .one: nil
@@ -243,7 +243,7 @@ extension World.Masters {
 }
 
 extension World.Kind {
-    /// That plays such worlds.
+    /// The option that plays such worlds.
     fileprivate var option: String? {
         switch self {
         case .mail: nil

@@ -2,7 +2,7 @@ import Contract
 import TestKit
 import WhisperClient
 
-/// The same few people in every world: making keys takes longer than playing with them.
+/// The same few people in every world: making keys takes longer than playing a world.
 enum Identities {
     final class Person: Sendable {
         let name: String
@@ -60,6 +60,6 @@ enum Identities {
 
     static let all = (0..<6).map { Person($0) }
 
-    /// For one world of many.
+    /// People for a larger world.
     static func crowd(of count: Int) -> [Person] { (0..<count).map { Person($0) } }
 }

@@ -3,7 +3,8 @@ import NIOCore
 @testable import GatewayCore
 @testable import TestKit
 
-/// One TCP connection between a client and a gateway, WebSocket upgrade included. Bytes keep their order in each direction.
+/// One TCP connection between a client and a gateway, WebSocket upgrade included. Bytes keep their order in each
+/// direction.
 final class Line {
     enum Heard {
         /// The upgrade was granted.
@@ -14,7 +15,7 @@ final class Line {
         case end
     }
 
-    /// What the server asked with a ping is answered by the client's network layer.
+    /// This line answers pings, as the network layer of a client does.
     private enum Stage { case upgrading, open, over }
 
     let gateway: GatewayHost
@@ -24,12 +25,12 @@ final class Line {
     private var buffer = ByteBuffer()
     private var lastUp: Int64 = 0
     private var lastDown: Int64 = 0
-    /// A tunnel: bytes wait at either end until then, on the machine's clock.
+    /// A tunnel: bytes wait at both ends until this time, by the machine's clock.
     var silentUntil: Int64 = 0
-    /// Neither end knows yet that nothing comes through any more.
+    /// The connection carries no more bytes, and an end may not know it yet.
     private(set) var isBroken = false
 
-    /// The app that opened it is gone: nobody reads, and nobody answers pings.
+    /// The app that opened it is gone: the line reads nothing, and answers no pings.
     var isAbandoned = false
 
     /// Nanoseconds of one way.
@@ -42,13 +43,13 @@ final class Line {
         self.gateway = gateway
         self.delays = delays
         self.heard = heard
-        // The address is one of our own making.
+        // The address is our own, and well formed.
         self.socket = try! SimulatedSocket(loop: gateway.loop, address: address)
         self.socket.onBytes = { [weak self] bytes in self?.down { $0.receive(bytes) } }
         self.socket.onClose = { [weak self] in self?.down { $0.end() } }
         gateway.lines.append(self)
         self.up { line in
-            // As fresh as the gateway: nobody else has added a handler.
+            // The socket is new, and has no handler yet.
             try! line.socket.open(with: line.gateway.makeHandler())
             line.socket.receive(Array(Self.request.utf8))
         }
@@ -85,7 +86,7 @@ final class Line {
         self.up { $0.socket.end() }
     }
 
-    /// Nothing comes through any more. The gateway hears of it after `delay` nanoseconds, the client at once.
+    /// The connection carries no more bytes. The gateway notices it after `delay` nanoseconds, the client at once.
     func lose(gatewayHearsAfter delay: Int64) {
         guard !self.isBroken else { return }
         self.stage = .over
@@ -99,7 +100,7 @@ final class Line {
     /// The gateway's process is gone.
     func gatewayDied() {
         self.isBroken = true
-        // The handler's last word to a gateway that nobody hears any more; it lets go of both.
+        // The handler ends at a gateway that is dead, which releases both.
         self.gateway.loop.perform { self.socket.end() }
         self.downAnyway { $0.end() }
     }
@@ -137,7 +138,7 @@ final class Line {
             self.stage = .open
             self.heard(.open)
         }
-        // What is malformed is as good as the end.
+        // A malformed frame counts as the end.
         while self.stage == .open, let (opcode, payload) = try? IncomingFrame.next(&self.buffer) {
             switch opcode {
             case .text: if !self.isAbandoned { self.heard(.text(payload)) }

@@ -1,8 +1,8 @@
 import Contract
 import TestKit
 
-/// A client as the contract wants it: logs in, reads what waited, acknowledges what it has stored, sends what it has to say until
-/// that is accepted. Once in a while it loses what it has not stored, its connection, or its session.
+/// A client that follows the contract: it logs in, reads its mailbox, acknowledges stored messages, and sends its own
+/// until they are accepted. At times it loses unstored messages, its connection, or its session.
 final class Phone {
     struct Letter {
         let id: UUIDText
@@ -11,7 +11,7 @@ final class Phone {
     }
 
     private enum State {
-        /// Not before this moment on the machine's clock.
+        /// No connection before this time of the machine's clock.
         case offline(until: Int64)
         case connecting
         case loggingIn
@@ -27,21 +27,21 @@ final class Phone {
     private var outbox: [Letter] = []
     /// Stored on the device.
     private var stored: Set<UUIDText> = []
-    /// The page that was asked for: its request, when, and behind what.
+    /// The requested page: its request, and when it was sent.
     private var asked: (request: String, at: Int64)?
     private var requests = 0
     /// Questions without an answer, and when they were asked.
     private var open: [String: (at: Int64, letter: UUIDText?)] = [:]
-    /// It does not connect.
+    /// Since when the phone sleeps, and does not connect.
     private(set) var sleepsSince: Int64?
-    /// When a login was last given up that may still be carried out.
+    /// When the phone last gave up a login that may still be carried out.
     private(set) var lostProofAt: Int64 = 0
     private var hasOpenProof = false
-    /// Auth has its push token.
+    /// Auth has the phone's push token.
     private(set) var hasToken = false
-    /// When mail first came live over the connection that it has, from the router that owns its mailbox now.
+    /// When the present connection first received live mail from the present owner of the mailbox.
     private(set) var liveSince: Int64?
-    /// The highest mail number first seen on this connection.
+    /// The highest number of new mail on this connection.
     private var lastSeen: Int64 = 0
 
     init(_ person: Identities.Person, in world: World) {
@@ -72,7 +72,7 @@ final class Phone {
         if self.isOnline { self.send(letter) }
     }
 
-    /// - Parameter delay: when the gateway hears of it, if the network goes first; nanoseconds.
+    /// - Parameter delay: nanoseconds until the gateway notices it, if the network is lost first.
     func sleep(gatewayHearsAfter delay: Int64?) {
         if self.sleepsSince == nil { self.sleepsSince = self.machine.now }
         self.world.trace("\(self.person.name) sleeps")
@@ -91,7 +91,7 @@ final class Phone {
         self.isGone(rest: rest)
     }
 
-    /// The network is gone, and the gateway does not know.
+    /// The network is lost, and the gateway does not know it.
     func loseNetwork(gatewayHearsAfter delay: Int64, rest: Int64) {
         self.world.trace("\(self.person.name) loses its network, the gateway hears of it after \(delay / 1_000_000) ms")
         self.world.record.leaves(self.line)
@@ -104,7 +104,7 @@ final class Phone {
         self.line?.silentUntil = self.machine.now + nanoseconds
     }
 
-    /// The app is installed anew, and its old connection left to itself.
+    /// The app is installed again, and its old connection is abandoned.
     func loseSession() {
         self.world.trace("\(self.person.name) is installed anew")
         self.token = nil
@@ -166,7 +166,7 @@ final class Phone {
         case .closing(let code):
             self.world.trace("\(self.person.name) is closed: \(code)")
             self.world.record.closed(self.line!, code: code)
-            // Replaced by another login of ours, or so it says: a new one.
+            // The gateway reports another login of ours: log in again.
             if code == CloseCode.sessionReplaced.rawValue { self.token = nil }
             self.isGone(rest: .milliseconds(500))
         case .end:
@@ -282,12 +282,12 @@ final class Phone {
                 }
             }
         case "NOT_REGISTERED", "AUTH_FAILED":
-            // Without a request it is the reason of the close that follows.
+            // Without a request, the error is the reason of the close that follows.
             guard request != nil else { return }
             self.token = nil
             self.hangUp(rest: .milliseconds(300))
         case "RATE_LIMITED" where self.world.mayRefuseLogins(since: askedAt, on: self.line) && self.isLoggingIn:
-            // Nobody registers while Redis is away (contract §11). What is refused is not carried out later.
+            // No registration while Redis is down (contract §11). A refused login is not carried out later.
             self.hasOpenProof = false
             self.hangUp(rest: retryAfter)
         default: self.world.record.fault("\(self.person.name) hears \(code)")
@@ -309,8 +309,8 @@ final class Phone {
             }
             self.lastSeen = number
         }
-        // Stored a moment later, and acknowledged then. What came live and is not stored comes again; what came in a page, when
-        // the client reads its mailbox the next time.
+        // The message is stored a moment later, and then acknowledged. Without that, live mail is sent again, and mail
+        // of a page when the client next reads its mailbox.
         let (line, delay) = (self.lineNumber, Int64.random(in: 0...self.world.storingMax, using: &self.machine.random))
         self.machine.after(delay) { [unowned self] in
             guard self.lineNumber == line, self.token != nil else { return }

@@ -2,12 +2,12 @@ import Contract
 
 @testable import WhisperClient
 
-/// A device that listens: the client core's machines, driven as the client core's engine drives them (`Listening.swift`).
+/// A device that listens: the client core's machines, driven like in the client core's engine (`Listening.swift`).
 final class ListenerDevice: LiveDevice {
     let conversation: SharedConversation
-    /// Says that it knows the stream and has no line of it: nobody may get more by that.
+    /// Claims to know the stream and to have no line of it: no listener may get more by that.
     let isCurious: Bool
-    /// Its user wants to listen.
+    /// The user wants to listen.
     private(set) var isListening = false
     private var course = ListeningMachine(isAdmitted: false)
     private(set) var ears: ListenerMachine
@@ -15,7 +15,7 @@ final class ListenerDevice: LiveDevice {
     private var generation = 0
     private var lastContent: UUIDText?
     private var isAsking = false
-    /// Answers to questions up to this one are of an earlier visit.
+    /// Answers to questions up to this one belong to an earlier visit.
     private var askedBefore = 0
     /// The newest generation that `live_joined` named on this connection.
     private var joinedGeneration: Int?
@@ -45,7 +45,7 @@ final class ListenerDevice: LiveDevice {
         if self.isOnline, let step = self.course.connected() { self.ask(step) }
     }
 
-    /// Leaves. Whoever is let in may come back without knocking.
+    /// Leaves the conversation. An admitted listener may rejoin without a knock.
     func leave() {
         guard self.isListening else { return }
         self.world.trace("\(self.person.name) leaves")
@@ -55,7 +55,7 @@ final class ListenerDevice: LiveDevice {
         self.ask(LiveLeave(self.conversation.id)) { _ in }
     }
 
-    /// The app dies; what it has shown is gone.
+    /// The app dies, and loses its text and lines.
     func loseMemory() {
         self.world.trace("\(self.person.name) loses its memory")
         self.ears = ListenerMachine(listener: self.id)
@@ -91,11 +91,11 @@ final class ListenerDevice: LiveDevice {
             switch answer {
             case .lost: break
             case .frame:
-                // The answer may have brought the next step.
+                // The answer may have started the next step.
                 if case .asking(let next) = self.course.state { self.ask(next) }
             case .refused(let code, let pause):
                 guard let next = self.course.failed(step, code, retryAfter: .nanoseconds(pause), at: .now) else {
-                    // It may have been let in meanwhile. The engine asks the next step by itself.
+                    // The listener may be admitted meanwhile. The engine takes the next step by itself.
                     if case .asking(let queued) = self.course.state { return self.ask(queued) }
                     return self.isOver()
                 }
@@ -111,7 +111,7 @@ final class ListenerDevice: LiveDevice {
             let note = KnockNote(
                 name: self.person.name, passcode: nil, note: nil, by: self.id, on: self.conversation.id, at: now,
                 link: link)
-            // Keys of our own making are not weak.
+            // Our own keys are not weak.
             let knock = try! note.sealed(
                 for: self.conversation.id, keys: self.conversation.own.keys.publicKeys, from: self.id, at: now,
                 signer: self.pair)
@@ -128,7 +128,7 @@ final class ListenerDevice: LiveDevice {
         return content.map { .init(content: $0, position: LivePosition(epoch: 1, seq: 0), line: 0) }
     }
 
-    /// It was sent away, or never let in.
+    /// The listener was removed, or never admitted.
     private func isOver() {
         guard case .over(let end) = self.course.state else { return }
         self.world.trace("\(self.person.name) listens no longer: \(end)")
@@ -224,7 +224,7 @@ final class ListenerDevice: LiveDevice {
         self.perform(self.ears.received(header, opened, at: .now))
     }
 
-    /// The epoch as a listener sees it that compares none.
+    /// The epoch as seen by a listener that does not compare epochs.
     private func seen(_ epoch: Int64) -> Int64 { self.mutation == .comparesNoEpochs ? min(epoch, 1) : epoch }
 
     override func refused(_ request: String, _ code: ErrorCode, retryAfter: Duration?) {
@@ -254,7 +254,7 @@ final class ListenerDevice: LiveDevice {
         self.record.compares(self)
     }
 
-    /// Of the last packet that is part of the text.
+    /// The position of the last packet that is part of the text.
     var position: LivePosition? {
         var ears = self.ears
         return ears.joining()?.position

@@ -2,10 +2,10 @@ import Contract
 
 @testable import WhisperClient
 
-/// A client that takes part in a live conversation or in rooms: it connects, logs in, asks, and asks again. What it does with answers is
-/// its subclass's. It reads no mail.
+/// A client in a live conversation or in rooms: it connects, logs in, asks, and asks again. Its subclass handles the
+/// answers. It reads no mail.
 class LiveDevice {
-    /// What becomes of a question.
+    /// The result of a question.
     enum Answer {
         case frame(any ServerFrame)
         /// - retryAfter: nanoseconds.
@@ -15,7 +15,7 @@ class LiveDevice {
     }
 
     private enum State {
-        /// Not before this moment on the machine's clock.
+        /// No connection before this time of the machine's clock.
         case offline(until: Int64)
         case connecting
         case loggingIn
@@ -39,14 +39,14 @@ class LiveDevice {
     private(set) var questions = 0
     private var open: [String: Question] = [:]
     private var wakeAt: Int64?
-    /// It sleeps: it does not connect.
+    /// The device sleeps: it does not connect.
     private var sleeps = false
     var isAsleep: Bool { self.sleeps }
-    /// The question that the frame answers which is read now.
+    /// The question that the present frame answers.
     private(set) var answered: Int?
     var isAnswer: Bool { self.answered != nil }
 
-    /// A pause before something is tried again, in nanoseconds.
+    /// The pause before a retry, in nanoseconds.
     static let again: Int64 = .milliseconds(700)
 
     init(_ person: Identities.Person, in world: World) {
@@ -56,7 +56,7 @@ class LiveDevice {
     }
 
     var machine: Machine { self.world.machine }
-    /// It has no identity, and proves its keys alone (contract §14.3).
+    /// A guest has no identity, and proves only its keys (contract §14.3).
     var isGuest: Bool { false }
     var id: PrincipalID { self.isGuest ? .guest(self.pair.publicKeys.guestID) : .identity(self.person.identity) }
     var isOnline: Bool { if case .online = self.state { true } else { false } }
@@ -64,16 +64,16 @@ class LiveDevice {
 
     // MARK: What subclasses do
 
-    /// The session counts on this connection.
+    /// The connection is bound to the session.
     func bound() {}
     /// The connection is gone.
     func disconnected() {}
-    /// A frame that came, as an answer or unasked.
+    /// A received frame, as an answer or unasked.
     func take(_ frame: any ServerFrame) {}
-    /// The server refused something that was written without a question.
+    /// The server refused a frame that was no question.
     func refused(_ request: String, _ code: ErrorCode, retryAfter: Duration?) {}
-    /// Writes what is due.
-    /// - Returns: when there is more.
+    /// Writes the frames that are due.
+    /// - Returns: when the next frame is due.
     func pump() -> ContinuousClock.Instant? { nil }
 
     // MARK: What happens to it
@@ -86,7 +86,7 @@ class LiveDevice {
         }
     }
 
-    /// Without a connection until it wakes up.
+    /// Disconnects until the device wakes up.
     func sleep() {
         self.sleeps = true
         self.hangUp(rest: 0)
@@ -100,20 +100,20 @@ class LiveDevice {
         self.isGone(rest: rest)
     }
 
-    /// The network is gone, and the gateway does not know.
+    /// The network is lost, and the gateway does not know it.
     func loseNetwork(gatewayHearsAfter delay: Int64, rest: Int64) {
         self.world.trace("\(self.person.name) loses its network, the gateway hears of it after \(delay / 1_000_000) ms")
         self.line?.lose(gatewayHearsAfter: delay)
         self.isGone(rest: rest)
     }
 
-    /// Nothing comes through for a while, and nothing is lost: a tunnel, or somebody who reads slowly.
+    /// Data is delayed for a while, and none is lost: a tunnel, or a slow reader.
     func enterTunnel(for nanoseconds: Int64) {
         self.world.trace("\(self.person.name) is silent for \(nanoseconds / 1_000_000) ms")
         self.line?.silentUntil = self.machine.now + nanoseconds
     }
 
-    /// Its token is worth nothing. It logs in again.
+    /// The token is invalid. The device logs in again.
     func forgetToken() {
         self.token = nil
         self.wakeUp()
@@ -215,7 +215,7 @@ class LiveDevice {
 
     // MARK: Asking
 
-    /// Asks, and repeats nothing by itself.
+    /// Asks once, without a retry.
     func ask<Frame: ClientFrame>(_ frame: Frame, _ then: @escaping (Answer) -> Void) {
         self.write(frame, request: self.remember(Frame.type, then))
     }
@@ -228,13 +228,13 @@ class LiveDevice {
         return request
     }
 
-    /// Writes something that has no answer but errors.
+    /// Writes a frame that is answered only by errors.
     func write(_ frame: some ClientFrame, request: String) {
         let token = self.token.map { self.isGuest ? ClientToken.guest($0) : .session($0) }
         self.line?.send(frame.text(requestID: request, token: token))
     }
 
-    /// Does `body` after a pause, unless the connection is another one then.
+    /// Runs `body` after a pause, unless the connection has changed by then.
     func after(_ pause: Int64, _ body: @escaping () -> Void) {
         let number = self.lineNumber
         self.machine.after(pause) { [unowned self] in
@@ -291,7 +291,7 @@ class LiveDevice {
 
     // MARK: Time
 
-    /// Writes what is due now, and wakes when there is more.
+    /// Writes the frames that are due, and wakes for the next.
     func moveOn() {
         guard self.isOnline, let next = self.pump() else { return }
         let at = self.machine.now + max((next - .now).nanoseconds, .milliseconds(1))

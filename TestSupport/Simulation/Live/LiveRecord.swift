@@ -2,21 +2,21 @@ import Contract
 
 @testable import WhisperClient
 
-/// What whisperers said and listeners were shown, and what was wrong with it (contract §14.7 to §14.12).
+/// The record of sent text and shown text, which reports violations (contract §14.7 to §14.12).
 ///
-/// - **Text:** what a listener shows is what the whisperer had at that packet.
-/// - **Lines:** each is the whisperer's, comes once, and none is lost for whoever has joined. A listener may say that lines
-///   are missing only if something went wrong shortly before.
-/// - **Late:** no line that somebody had before this listener first asked to join since it was last admitted.
-/// - **Removed:** nothing that was said `cutMax` after the removal was answered, and no key of a later generation.
-/// - **Generations:** behind `live_joined` comes no packet of an older generation.
-/// - **Durable:** a `live_started`, `live_granted` or `live_line_stored` that is heard stands in the store.
+/// - **Text:** a listener shows the text that the whisperer had at that packet.
+/// - **Lines:** each is the whisperer's, is shown once, and is never lost for a listener that has joined. A listener
+///   may report missing lines only if a fault happened shortly before.
+/// - **Late:** no line that another listener had before this one first asked to join since its last admission.
+/// - **Removed:** nothing that was sent `cutMax` after the answer to the removal, and no key of a later generation.
+/// - **Generations:** no packet of an older generation follows `live_joined`.
+/// - **Durable:** a received `live_started`, `live_granted` or `live_line_stored` is in the store.
 final class LiveRecord {
     private struct Line {
         var text: LiveText
-        /// The machine's clock.
+        /// By the machine's clock.
         var saidAt: Int64
-        /// When somebody had it first.
+        /// When the first listener got the line.
         var seenAt: Int64?
     }
 
@@ -25,48 +25,51 @@ final class LiveRecord {
         var saidAt: Int64
     }
 
-    /// All that was said in one stream.
+    /// All packets and lines of one stream.
     private struct Stream {
         var packets: [LivePosition: Packet] = [:]
         var lines: [Int: Line] = [:]
-        /// Packets to all that somebody has got, and when first.
+        /// Packets to all that a listener has got, and when the first one got them.
         var seen: [LivePosition: Int64] = [:]
     }
 
-    /// What one listener was shown of one stream, from `began` on.
+    /// The part of a stream that one listener was shown, from `began` on.
     private struct Shown {
         var content: UUIDText
         var lines: [Int: LiveText] = [:]
         var missing: Set<Int> = []
-        /// When `live_joined` came. Lines said later must be shown.
+        /// When `live_joined` was received. Lines sent later must be shown.
         var joinedAt: Int64?
     }
 
     private struct Guest {
         var shown: Shown?
-        /// When it first asked to join since it was last admitted.
+        /// When the listener first asked to join since its last admission.
         var since: Int64?
-        /// When a device of the profile last let it in.
+        /// When a device of the profile last admitted it.
         var letInAt: Int64?
         var removedAt: Int64?
-        /// From such an asking until the removal that followed. What it was given then may wait in its socket.
+        /// Periods from such a request to the removal that followed. Packets of that time may still wait in the socket.
         var before: [ClosedRange<Int64>] = []
     }
 
     private unowned let world: World
     private var streams: [UUIDText: Stream] = [:]
     private var guests: [PrincipalID: Guest] = [:]
-    /// Of each generation, the newest snapshot that any listener got.
+    /// For each generation, the newest snapshot that any listener got.
     private var snapshots: [Int: LivePacket] = [:]
     private(set) var lineCount = 0
     private(set) var shownCount = 0
     private(set) var missingCount = 0
 
-    /// From the answer to a removal until nothing more that is said reaches whom it was about; nanoseconds.
+    /// Longest time after the answer to a removal in which new packets may still reach the removed listener;
+    /// nanoseconds.
     static let cutMax: Int64 = .milliseconds(1_200)
-    /// After trouble a gateway's report mends what was lost: `LiveFeedLimits.reportSeconds`, twice, and the ways.
+    /// The same after faults, when a gateway's report must repair losses: twice `LiveFeedLimits.reportSeconds`, and the
+    /// travel times.
     static let cutMaxAfterTrouble: Int64 = .seconds(14)
-    /// Lines are asked for during ten seconds (`LiveLimits.missingLinesShownAfter`), from when they are known to be missing.
+    /// How long after faults lines may be missing. They are requested for ten seconds
+    /// (`LiveLimits.missingLinesShownAfter`), once they are known to be missing.
     static let missingAfterTrouble: Int64 = .seconds(25)
 
     init(_ world: World) { self.world = world }
@@ -76,7 +79,7 @@ final class LiveRecord {
 
     // MARK: Whisperers
 
-    /// - Parameter text: the live text of its user.
+    /// - Parameter text: the user's live text.
     func says(_ packet: WhispererMachine.Packet, in content: UUIDText, text: LiveText) {
         guard packet.header.to == nil else { return }
         var stream = self.streams[content] ?? Stream()
@@ -90,7 +93,7 @@ final class LiveRecord {
                 self.lineCount += 1
                 stream.lines[packet.header.line] = Line(text: line, saidAt: self.now)
             }
-        // Its text is that of the packet before it.
+        // The text is that of the previous packet.
         case .cue: shown = stream.packets[packet.header.position.before]?.text ?? LiveText()
         }
         stream.packets[packet.header.position] = Packet(text: shown, saidAt: self.now)
@@ -118,7 +121,7 @@ final class LiveRecord {
         self.guests[listener, default: Guest()].letInAt = self.now
     }
 
-    /// Its removal is answered.
+    /// The removal is answered.
     func removed(_ listener: PrincipalID, from conversation: ConversationID) {
         self.guests[listener, default: Guest()].removedAt = self.now
     }
@@ -140,10 +143,10 @@ final class LiveRecord {
         self.guests[listener.id]?.shown?.joinedAt = self.now
     }
 
-    /// What it was shown is gone.
+    /// The listener has dropped its text and lines.
     func forgets(_ listener: ListenerDevice) { self.guests[listener.id]?.shown = nil }
 
-    /// A packet has reached it, whether it can read it or not.
+    /// A packet has reached the listener, whether it can open it or not.
     func gets(_ packet: LivePacket, _ listener: ListenerDevice, joinedGeneration: Int?) {
         let header = packet.header
         if header.kind == .snapshot { self.snapshots[header.generation] = packet }
@@ -182,10 +185,10 @@ final class LiveRecord {
             let seenAt = self.streams[content]?.lines[header.line]?.seenAt,
             seenAt < since
         else { return }
-        // It was given before the removal, and is read after the return.
+        // The line was sent before the removal, and is read after the return.
         let saidAt = self.streams[content]?.packets[header.position]?.saidAt
         if let saidAt, guest.before.contains(where: { $0.contains(saidAt) }) { return }
-        // A line that is not told as stored goes to all again: those who have no place for it leave it out.
+        // A line that is not confirmed as stored is repeated to all: listeners without a place for it drop it.
         let isRepeated = self.streams[content]?.seen[header.position].map { $0 >= since } ?? true
         guard header.to != nil || !isRepeated else { return }
         self.fault(
@@ -225,7 +228,7 @@ final class LiveRecord {
         }
     }
 
-    /// What it shows now must be what was said.
+    /// The text that a listener shows must be the sent text.
     func compares(_ listener: ListenerDevice) {
         guard let content = listener.ears.content, let position = listener.position, position.seq > 0,
             let said = self.streams[content]?.packets[position]?.text, said != listener.ears.text
@@ -240,7 +243,7 @@ final class LiveRecord {
 
     // MARK: The end
 
-    /// Lines that this listener must have been shown and was not.
+    /// Lines that this listener should have been shown and was not.
     func lost(_ listener: ListenerDevice) -> [Int] {
         guard let shown = self.guests[listener.id]?.shown, let joinedAt = shown.joinedAt,
             let said = self.streams[shown.content]?.lines

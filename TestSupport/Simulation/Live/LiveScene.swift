@@ -3,7 +3,8 @@ import Store
 
 @testable import WhisperClient
 
-/// A live conversation in a world: two devices that may whisper, and four that listen, come late, leave, and are removed.
+/// A live conversation in a world: two devices that may whisper, and four that listen, join late, leave, and are
+/// removed.
 final class LiveScene {
     private unowned let world: World
     private(set) var record: LiveRecord!
@@ -14,18 +15,18 @@ final class LiveScene {
     private let diligence: Int
     /// Scalars that are typed at once.
     private let verbosity: Int
-    /// Typing ends then, on the machine's clock.
+    /// When typing ends, by the machine's clock.
     private var silentFrom: Int64?
     private var removesAt: Int64?
-    /// Whoever does not listen comes.
+    /// From now on, all listeners join.
     private var areAllInvited = false
-    /// Whoever is removed at the end stays away.
+    /// The listener that was removed last, which stays away.
     private var lastRemoved: PrincipalID?
 
-    /// From the end of the faults. Everything is healed before the last removal.
+    /// Times from the end of the faults. Everything is healed before the last removal.
     private static let lastRemoval: Int64 = .seconds(28)
     private static let lastWord: Int64 = .seconds(36)
-    /// How long the last word may take to reach everybody.
+    /// How long the last word may take to reach all listeners.
     static let settleMax: Int64 = .seconds(120)
     private static let words = ["one ", "two ", "drei ", "quatre ", "😀 ", "e\u{301} ", "— "]
 
@@ -51,7 +52,7 @@ final class LiveScene {
         }
         self.whisperers[0].activate()
         for listener in self.listeners {
-            // Some knock before there is anything to listen to, some come late.
+            // Some listeners knock before the stream exists, some late.
             world.machine.after(.milliseconds(Int64(some(30_000)))) { [weak listener] in listener?.listen() }
         }
     }
@@ -75,7 +76,7 @@ final class LiveScene {
             let victim = self.listeners.filter(\.hasJoined).randomElement(using: &self.machine.random)
             if let victim, self.active?.remove(victim.id) == true { self.lastRemoved = victim.id }
         }
-        // Two may have taken it from each other.
+        // Two devices may have taken the stream from each other.
         if self.areAllInvited, self.active == nil { self.whisperers[0].activate() }
         guard self.silentFrom.map({ self.machine.now < $0 }) ?? true else { return }
         for whisperer in self.whisperers where whisperer.isActive && self.happens(self.diligence) {
@@ -103,8 +104,8 @@ final class LiveScene {
         }
     }
 
-    /// Called every second while things go wrong.
-    /// - Parameter lines: chance in a thousand that something happens to a device.
+    /// Called every second while faults happen.
+    /// - Parameter lines: chance in a thousand of a fault at a device.
     func everySecond(lines: Int) {
         for device in self.devices where self.happens(lines) { self.trouble(device) }
         for listener in self.listeners {
@@ -120,7 +121,7 @@ final class LiveScene {
         if self.happens(10) { self.changeDevices() }
     }
 
-    /// The user takes the other device, and may forget this one.
+    /// The user changes to the other device, and may not stop this one.
     private func changeDevices() {
         guard let old = self.active, let new = self.whisperers.first(where: { $0 !== old }) else {
             return self.whisperers[0].activate()
@@ -144,11 +145,11 @@ final class LiveScene {
 
     // MARK: The end
 
-    /// Nothing goes wrong any more. Everybody comes, hears some more, may see one removed, and hears the last word.
+    /// Faults end. All listeners join and follow the text to its end; one may be removed.
     func calmDown() {
         for whisperer in self.whisperers.dropFirst() where self.active !== whisperer { whisperer.deactivate() }
         self.areAllInvited = true
-        // A removal gives new keys to all, and heals what was lost before: not in every world.
+        // Not in every world: a removal gives new keys to all, and so heals earlier losses.
         if self.happens(500) { self.removesAt = self.machine.now + Self.lastRemoval }
         self.silentFrom = self.machine.now + Self.lastWord
     }
@@ -160,7 +161,7 @@ final class LiveScene {
 
     func judge() { for problem in self.problems { self.world.record.fault(problem) } }
 
-    /// What is not as it should be in the end.
+    /// Violations at the end.
     private var problems: [String] {
         let active = self.whisperers.filter(\.isActive)
         guard active.count == 1, let whisperer = active.first else { return ["\(active.count) devices whisper"] }
@@ -187,6 +188,6 @@ final class LiveScene {
         return problems
     }
 
-    /// Lets go of everything.
+    /// Releases all devices.
     func end() { (self.whisperers, self.listeners) = ([], []) }
 }

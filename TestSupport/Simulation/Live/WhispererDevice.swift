@@ -2,7 +2,7 @@ import Contract
 
 @testable import WhisperClient
 
-/// What the devices of one profile share about a conversation: its keys, and who is let in.
+/// The state of a conversation that the devices of one profile share: its keys, and its admissions.
 final class SharedConversation {
     let own: OwnConversation
     var desk: AdmissionDesk
@@ -22,20 +22,20 @@ final class SharedConversation {
     var id: ConversationID { self.own.id }
 }
 
-/// A device that whispers: the client core's machines, driven as the client core's engine drives them (`Whispering.swift`).
+/// A device that whispers: the client core's machines, driven like in the client core's engine (`Whispering.swift`).
 final class WhispererDevice: LiveDevice {
     let conversation: SharedConversation
-    /// Its user whispers on this device.
+    /// The user whispers on this device.
     private(set) var isActive = false
     private(set) var typing: WhispererMachine
     private var grants = GrantQueue() { didSet { self.typing.leaves(generationsBelow: self.grants.lowest) } }
     private(set) var epoch: Int64?
     private var isStarting = false
     private var isGranting = false
-    /// When the server was last asked who holds the stream, and whether its answer is still to come.
+    /// When the server was last asked for the stream's holder, and whether its answer is pending.
     private var doubtedAt: ContinuousClock.Instant?
     private var isDoubtful = false
-    /// Those whose removal waits for an answer.
+    /// Listeners whose removal waits for an answer.
     private var refusing: Set<PrincipalID> = []
 
     init(_ person: Identities.Person, of conversation: SharedConversation, in world: World) {
@@ -46,7 +46,7 @@ final class WhispererDevice: LiveDevice {
 
     private var record: LiveRecord { self.world.scene!.record }
 
-    /// It may send, as far as it knows.
+    /// Whether the device may send, as far as it knows.
     var isHolding: Bool { self.typing.generation != nil }
     var isSettled: Bool { !self.isActive || (self.isHolding && self.typing.isSettled && !self.hasOpenQuestions) }
 
@@ -67,7 +67,7 @@ final class WhispererDevice: LiveDevice {
         self.epoch = nil
     }
 
-    /// The app dies, and what it remembered of the stream with it.
+    /// The app dies, and loses its memory of the stream.
     func loseMemory() {
         self.world.trace("\(self.person.name) loses its memory")
         self.beginAnew()
@@ -76,7 +76,7 @@ final class WhispererDevice: LiveDevice {
 
     func type(_ text: String) {
         guard self.isActive else { return }
-        // Too much waits already: the user sees it and tries again.
+        // If too much waits already, the user sees it and tries again.
         try? self.typing.edited(to: text, at: .now)
         self.moveOn()
     }
@@ -93,7 +93,7 @@ final class WhispererDevice: LiveDevice {
         self.moveOn()
     }
 
-    /// - Returns: whether anybody of that id was let in.
+    /// - Returns: whether an admitted listener was removed.
     @discardableResult
     func remove(_ listener: PrincipalID) -> Bool {
         guard self.isActive, self.isHolding, self.conversation.desk[listener]?.verdict == .allowed,
@@ -138,7 +138,7 @@ final class WhispererDevice: LiveDevice {
             self.isStarting = false
             guard case .refused(let code, let pause) = answer else { return }
             switch code {
-            // The stream has ended meanwhile. Another one begins.
+            // The stream has ended meanwhile: begin a new one.
             case .forbidden where self.typing.content == content:
                 self.beginAnew()
                 self.start()
@@ -201,7 +201,7 @@ final class WhispererDevice: LiveDevice {
             case .lost: self.grants.failed()
             case .refused(let code, let pause):
                 self.grants.failed()
-                // Another device may have taken the next generation: the roster says so.
+                // Another device may have begun the next generation: the roster shows it.
                 if code == .forbidden { self.ask(LiveRosterQuery(self.conversation.id)) { _ in } }
                 self.after(max(pause, Self.again)) { [unowned self] in self.sendGrants() }
             }
@@ -221,11 +221,11 @@ final class WhispererDevice: LiveDevice {
             case .frame: self.record.removed(listener, from: self.conversation.id)
             case .refused(.internalError, let pause), .refused(.rateLimited, let pause):
                 self.after(max(pause, Self.again)) { [unowned self] in
-                    // It may have been let in again.
+                    // The listener may have been admitted again.
                     guard self.conversation.desk[listener]?.verdict != .allowed else { return }
                     self.refuse(listener, keys, reason)
                 }
-            // Who has gone needs no answer.
+            // A listener that has left needs no answer.
             case .refused, .lost: break
             }
         }
@@ -301,7 +301,7 @@ final class WhispererDevice: LiveDevice {
                 uniquingKeysWith: max))
         self.grants.leaves(behind: desk.lowestGeneration - 1)
         self.typing.generationChanged(to: generation)
-        // A removal that the server has not heard of.
+        // Repeat removals that the server has not received.
         for listener in admitted {
             guard let known = desk[listener.listener], known.verdict != .allowed else { continue }
             self.refuse(known.id, known.keys, known.verdict == .blocked ? .blocked : .removed)

@@ -1,5 +1,5 @@
-/// What is to happen, and in which order. A world has some ten thousand events: what is compared and moved is plain numbers, and
-/// what they stand for stays where it is.
+/// Pending events in their order. A world has some ten thousand events: only plain numbers are compared and moved, and
+/// the events stay in place.
 struct EventQueue {
     struct Event {
         let host: Host?
@@ -8,11 +8,11 @@ struct EventQueue {
 
     struct Place {
         var at: Int64
-        /// When it was to happen. Earlier than `at` if its host was frozen then: what has waited keeps its order.
+        /// The original time. Earlier than `at` if the host was frozen then: events that have waited keep their order.
         let due: Int64
-        /// Events of one moment happen in the order in which they were asked for.
+        /// Events of one moment happen in the order of scheduling.
         let order: UInt64
-        /// Where its event lies.
+        /// The slot of the event.
         fileprivate var slot = 0
 
         init(at: Int64, due: Int64, order: UInt64) {
@@ -34,7 +34,7 @@ struct EventQueue {
     private var freeSlots: ContiguousArray<Int> = []
 
     var next: Place? { self.places.first }
-    /// On whose behalf the next one happens.
+    /// The host of the next event.
     var nextHost: Host? { self.events[self.places[0].slot]!.host }
 
     mutating func add(_ event: Event, at place: Place) {
@@ -66,7 +66,7 @@ struct EventQueue {
         self.sink(place)
     }
 
-    /// Finds the place of the last one, towards the front.
+    /// Moves the last place towards the front.
     private mutating func rise(_ place: Place) {
         self.places.withUnsafeMutableBufferPointer { places in
             var child = places.count - 1
@@ -80,7 +80,7 @@ struct EventQueue {
         }
     }
 
-    /// Finds the place of what is to replace the first one.
+    /// Puts a place at the front, and moves it towards the end.
     private mutating func sink(_ place: Place) {
         self.places.withUnsafeMutableBufferPointer { places in
             var parent = 0

@@ -1,7 +1,7 @@
 @_spi(ExperimentalCustomExecutors) @_spi(ExperimentalScheduling) import _Concurrency
 
-/// Where asynchronous functions run that belong to no actor, or to one without an executor of its own; `Task.sleep` ends here too.
-/// Swift 6.3 lets a process choose it, if not yet under a name that will stay.
+/// Runs asynchronous functions of no actor, or of an actor without its own executor; `Task.sleep` ends here, too. Swift
+/// 6.3 lets a process choose this executor, under a provisional name.
 final class AnyTurn: TaskExecutor, SerialExecutor, SchedulingExecutor {
     static let executor = AnyTurn()
 
@@ -22,7 +22,7 @@ final class AnyTurn: TaskExecutor, SerialExecutor, SchedulingExecutor {
         self.enqueue(job, after: clock.now.duration(to: instant), tolerance: tolerance, clock: clock)
     }
 
-    /// Makes this the process's own. Before the first task.
+    /// Makes this the executor of the process. Call it before the first task.
     static func install() { _createExecutors(factory: Factory.self) }
 
     private struct Factory: ExecutorFactory {
@@ -31,7 +31,7 @@ final class AnyTurn: TaskExecutor, SerialExecutor, SchedulingExecutor {
     }
 }
 
-/// One thing after the other, each some time after it was asked for: a thread that waits for a server.
+/// Runs jobs one after the other, each with a delay: a thread that waits for a server.
 final class SlowTurns: SerialExecutor, @unchecked Sendable {
     private var last: Int64 = 0
     /// Nanoseconds.

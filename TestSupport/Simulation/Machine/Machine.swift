@@ -1,29 +1,29 @@
 import CSimulation
 import TestKit
 
-/// The one thread on which a whole cluster runs, and its time. What is to happen stands in one queue; the time jumps from one
+/// The one thread on which a whole cluster runs, and its time. Pending events are in one queue; the time jumps from one
 /// event to the next. The same seed gives the same course, step by step.
 final class Machine: @unchecked Sendable {
-    /// The one that is running. A process plays one world after the other.
+    /// The running machine. A process plays one world after the other.
     nonisolated(unsafe) static var current = Machine(seed: 0)
 
     enum Work {
         case call(() -> Void)
         /// A piece of an asynchronous function that any thread may run.
         case job(UnownedJob)
-        /// One that belongs to an executor.
+        /// A job of an executor.
         case ownedJob(UnownedJob, UnownedSerialExecutor)
     }
 
     private var events = EventQueue()
     private var lastOrder: UInt64 = 0
     var random: SeededGenerator
-    /// On whose behalf the present event happens.
+    /// The host of the present event.
     private(set) var host: Host?
     /// Events so far.
     private(set) var count = 0
 
-    /// Neighbouring seeds are to have nothing in common.
+    /// Neighbouring seeds must have nothing in common.
     init(seed: UInt64) { self.random = SeededGenerator(seed: seed &* 0x2545_F491_4F6C_DD1D &+ 1) }
 
     /// Takes over clock, randomness and executors of this process.
@@ -50,16 +50,17 @@ final class Machine: @unchecked Sendable {
         self.schedule(at: self.now + delay, .call(body), for: host)
     }
 
-    /// Runs one part of an asynchronous function soon. Who is ready at the same time runs in an order that only the seed knows.
+    /// Runs one part of an asynchronous function soon. The seed decides the order of parts that are ready at the same
+    /// time.
     func runSoon(_ job: consuming ExecutorJob) {
         let jitter = Int64.random(in: 0...Self.turnMax, using: &self.random)
         self.schedule(at: self.now + jitter, .job(UnownedJob(job)), for: self.host)
     }
 
-    /// Longest wait of something that could run at once.
+    /// Longest wait of a part that could run at once.
     static let turnMax: Int64 = 40_000
 
-    /// Does `body` as something that happens to `host`.
+    /// Runs `body` on behalf of `host`.
     func acting<T>(for host: Host?, _ body: () -> T) -> T {
         let before = self.host
         self.host = host
@@ -69,8 +70,8 @@ final class Machine: @unchecked Sendable {
 
     // MARK: Running
 
-    /// Runs until `end`, or until `isOver` says so.
-    /// - Returns: false if nothing is left to happen.
+    /// Runs until `end`, or until `isOver` returns true.
+    /// - Returns: false if no event is left.
     @discardableResult
     func run(until end: Int64, isOver: () -> Bool = { false }) -> Bool {
         while let next = self.events.next {
@@ -99,12 +100,12 @@ final class Machine: @unchecked Sendable {
     }
 }
 
-/// One process of the cluster. What belongs to it dies with it.
+/// One process of the cluster. Its tasks die with it.
 final class Host: @unchecked Sendable {
     let name: String
-    /// Its end has been seen by nobody yet but by those who were connected to it.
+    /// The process has ended. At first, only its connected peers notice.
     private(set) var isDead = false
-    /// Nothing of it runs before, on the machine's clock.
+    /// The process runs nothing before this time of the machine's clock.
     var frozenUntil: Int64 = 0
     private var tasks: [Task<Void, Never>] = []
     private var farewells: [() -> Void] = []
@@ -118,7 +119,7 @@ final class Host: @unchecked Sendable {
     /// Called when the process dies.
     func atDeath(_ farewell: @escaping () -> Void) { self.farewells.append(farewell) }
 
-    /// The process is gone from this moment on: nothing that its tasks still do reaches anybody.
+    /// Ends the process at once: nothing that its tasks still do has an effect on others.
     func die() {
         guard !self.isDead else { return }
         self.isDead = true

@@ -9,7 +9,7 @@ final class SimulatedLoop: EventLoop, NIOSerialEventLoopExecutor, @unchecked Sen
     var inEventLoop: Bool { self.isRunning }
     var now: NIODeadline { .uptimeNanoseconds(UInt64(Machine.current.now)) }
 
-    /// Does `body` as the loop does.
+    /// Runs `body` as the loop does.
     func perform(_ body: () -> Void) {
         let before = self.isRunning
         self.isRunning = true

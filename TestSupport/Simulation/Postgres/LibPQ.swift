@@ -1,10 +1,10 @@
 import Contract
 import StoreModel
 
-// The part of libpq that `Store` calls, in front of a simulated server: PostgreSQL manual, chapter 34. These definitions stand in
-// front of libpq's own, for this executable.
+// The part of libpq that `Store` calls, with a simulated server behind it: PostgreSQL manual, chapter 34. In this
+// executable these definitions replace libpq's own.
 
-/// A connection in pipeline mode. What was asked is answered when the pipeline is closed by a Sync.
+/// A connection in pipeline mode. Commands are answered when a Sync closes the pipeline.
 final class ClientSession {
     enum Asked {
         case preparation
@@ -12,7 +12,7 @@ final class ClientSession {
         case forgetAll
     }
 
-    /// What a statement is about; found out when it is prepared.
+    /// The subject of a statement, recognised when it is prepared.
     private enum Command {
         case begin, rollBack, commit
         case onLocks(LockStatement)
@@ -40,7 +40,7 @@ final class ClientSession {
     let session: SimulatedPostgres.Session?
     private var prepared: [String: Command] = [:]
     private var asked: [Asked] = []
-    /// Answers in the order in which they are fetched; nil ends those of one command.
+    /// Answers in the order in which they are fetched; nil ends the answers to one command.
     private var results: [ClientResult?] = []
     private var next = 0
     private var isInFailedTransaction = false
@@ -54,7 +54,7 @@ final class ClientSession {
 
     var isLost: Bool { self.session == nil || self.session!.isOver }
 
-    /// 0 idle, 2 in a transaction, 3 in one that has failed.
+    /// 0 idle, 2 in a transaction, 3 in a failed transaction.
     var transactionStatus: UInt32 {
         if self.isInFailedTransaction { return 3 }
         return self.session?.transaction == nil ? 0 : 2
@@ -103,7 +103,7 @@ final class ClientSession {
 
     private func run(_ command: Asked, in session: SimulatedPostgres.Session) -> ClientResult {
         guard case .statement(let name, let values) = command else { return ClientResult(status: .commandOK) }
-        // Nobody asks for what was not prepared.
+        // Every statement was prepared before.
         let command = self.prepared[name]!
         switch command {
         case .begin:
@@ -142,7 +142,7 @@ final class ClientSession {
     }
 }
 
-/// What a command came to. Its memory is handed out until `PQclear`.
+/// The result of a command. Its memory is valid until `PQclear`.
 final class ClientResult {
     /// The numbers of `ExecStatusType`.
     enum Status: UInt32 {
@@ -156,9 +156,9 @@ final class ClientResult {
     let status: Status
     let types: [UInt32]
     let rowCount: Int
-    /// The cells, and behind them the texts.
+    /// The cells, followed by the texts.
     private let bytes: UnsafeMutablePointer<CChar>
-    /// Of each cell, where it begins and how long it is; −1 for NULL.
+    /// Start and length of each cell; −1 for NULL.
     private let cells: [(start: Int, length: Int)]
     private let tag: Int
     private let affected: Int
@@ -238,7 +238,7 @@ func connectdbParams(_ keywords: OpaquePointer?, _ values: OpaquePointer?, _ exp
     Unmanaged<ClientSession>.fromOpaque(UnsafeRawPointer(connection)).release()
 }
 @_cdecl("PQerrorMessage") func errorMessage(_ connection: OpaquePointer) -> UnsafeMutablePointer<CChar>? { nil }
-/// Nothing is ever read from it: an answer is there when it is asked for.
+/// The client never reads from this socket: answers are ready when they are requested.
 @_cdecl("PQsocket") func socket(_ connection: OpaquePointer) -> Int32 { SilentSocket.descriptor }
 @_cdecl("PQbackendPID") func backendPID(_ connection: OpaquePointer) -> Int32 { session(connection).session?.id ?? 0 }
 @_cdecl("PQtransactionStatus") func transactionStatus(_ connection: OpaquePointer) -> UInt32 {

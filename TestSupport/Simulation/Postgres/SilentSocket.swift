@@ -1,6 +1,6 @@
 import Glibc
 
-/// A descriptor from which nothing can ever be read.
+/// A descriptor that never has anything to read.
 enum SilentSocket {
     static let descriptor: Int32 = {
         var ends: [Int32] = [0, 0]

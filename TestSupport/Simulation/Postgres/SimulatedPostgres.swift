@@ -3,12 +3,12 @@ import StoreModel
 
 /// The server of the store: its sessions, their locks and transactions. The tables are `StoreModel`.
 final class SimulatedPostgres {
-    /// What becomes of the statements of one round trip.
+    /// The fate of the statements of one round trip.
     enum Fate {
         case done
-        /// The session ends before the server has seen them.
+        /// The session ends before the server has received them.
         case lostBefore
-        /// The session ends when they are done, before anybody hears of it.
+        /// The session ends after they are done, before the answer is sent.
         case lostAfter
     }
 
@@ -38,10 +38,10 @@ final class SimulatedPostgres {
         func giveUpAll() { self.locks = [] }
     }
 
-    /// Works on a copy, which becomes the truth with the commit.
+    /// A transaction works on a copy of the tables, which replaces them at the commit.
     struct OpenTransaction {
         var tables: StoreModel
-        /// Changes of the truth when the copy was made.
+        /// The count of changes when the copy was made.
         var basis: Int
         var done: [(statement: StoreModel.Statement, parameters: Parameters, answer: StatementAnswer)] = []
     }
@@ -53,11 +53,11 @@ final class SimulatedPostgres {
     private(set) var lastTaken: Int64 = 0
     /// Changes of `tables`.
     private var changes = 0
-    /// Nobody gets a session.
+    /// The server accepts no session.
     var isAway = false
     var fate: (Session) -> Fate = { _ in .done }
     var mutation: Mutation?
-    /// What the standby has while it is away; otherwise it has everything.
+    /// The standby's tables while it is away; otherwise it has everything.
     private var standby: StoreModel?
 
     // MARK: Sessions
@@ -70,7 +70,7 @@ final class SimulatedPostgres {
         return session
     }
 
-    /// Its locks are free; what it has not committed never was.
+    /// Ends a session: its locks are released, and its open transaction is lost.
     func end(_ session: Session) {
         session.isOver = true
         session.transaction = nil
@@ -89,7 +89,7 @@ final class SimulatedPostgres {
 
     func findStandby() { self.standby = nil }
 
-    /// The primary is lost with what only it has.
+    /// The primary is lost, with the data that only it has.
     func promoteStandby() {
         guard let standby else { return self.restart() }
         self.restart()
@@ -98,10 +98,10 @@ final class SimulatedPostgres {
         self.standby = nil
     }
 
-    /// Whoever would wait for a standby that is away gives up its session, without an answer. What it has written is there.
+    /// Ends a session that would wait for an absent standby, without an answer. Its writes stay.
     /// - Parameters:
-    ///   - before: the tables before it has written, if the standby is away.
-    ///   - isAlone: it is no transaction of several statements.
+    ///   - before: the tables before the session's writes, if the standby is away.
+    ///   - isAlone: the statement is not part of a larger transaction.
     private func waitForStandby(
         _ session: Session, since before: StoreModel?, behind done: some Sequence<StoreModel.Statement>, isAlone: Bool
     ) {
@@ -122,7 +122,7 @@ final class SimulatedPostgres {
 
     enum Failure: Error { case refused(sqlState: String, constraint: String) }
 
-    /// - Throws: nothing was done, and the transaction takes no more than its rollback.
+    /// - Throws: nothing was done, and the transaction accepts only its rollback.
     func run(
         _ statement: StoreModel.Statement, _ parameters: Parameters, in session: Session
     ) throws(Failure) -> StatementAnswer {
@@ -152,8 +152,8 @@ final class SimulatedPostgres {
 
     func rollBack(_ session: Session) { session.transaction = nil }
 
-    /// If somebody else has committed meanwhile, what was done is done again on what is there now; if that is not the same, the
-    /// two were in each other's way.
+    /// If another session has committed meanwhile, the statements run again on the present tables. Different answers
+    /// mean that the two transactions conflict.
     func commit(_ session: Session) throws(Failure) {
         guard let transaction = session.transaction else { return }
         session.transaction = nil
@@ -234,7 +234,7 @@ final class SimulatedPostgres {
     }
 }
 
-/// Its two keys.
+/// An advisory lock, by its two keys.
 struct AdvisoryLock: Comparable {
     let space: Int32
     let key: Int32
@@ -242,7 +242,7 @@ struct AdvisoryLock: Comparable {
     static func < (a: AdvisoryLock, b: AdvisoryLock) -> Bool { (a.space, a.key) < (b.space, b.key) }
 }
 
-/// Known by its beginning.
+/// A statement about locks, recognised by its beginning.
 enum LockStatement: String, CaseIterable {
     case join = "SELECT pg_try_advisory_lock("
     case take = "SELECT g.share FROM unnest("

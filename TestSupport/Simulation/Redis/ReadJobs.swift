@@ -1,17 +1,17 @@
 import Bus
 
-/// Which Jobs of a cluster's streams were read, as their masters would say. For streams that have one reader.
+/// The Jobs that were read from a cluster's streams, as their masters see it. For streams with one reader.
 struct ReadJobs {
     private struct Reading {
         let reader: ObjectIdentifier
-        /// Replacements of the stream's master that the reader had heard of when it last started over; nil if it has not.
+        /// Replacements of the stream's master that the reader knew when it last started over; nil if it never did.
         var startedOver: Int?
         var through: EntryID
     }
 
     private var readings: [String: Reading] = [:]
     private var unread: [String: Set<EntryID>] = [:]
-    /// Jobs that one reader has read twice: after their master was replaced, and without that.
+    /// Jobs that one reader has read twice: after a replacement of their master, and without one.
     private(set) var again = (replaced: 0, others: 0)
 
     mutating func appended(_ id: EntryID, to stream: String) { self.unread[stream, default: []].insert(id) }
@@ -34,14 +34,14 @@ struct ReadJobs {
         self.readings[batch.stream] = reading
     }
 
-    /// - Returns: how many of these nobody has read.
+    /// - Returns: how many of these Jobs were never read.
     mutating func trimmed(_ stream: String, through id: EntryID) -> Int {
         guard let unread = self.unread[stream] else { return 0 }
         self.unread[stream] = unread.filter { $0 > id }
         return unread.count - self.unread[stream]!.count
     }
 
-    /// These streams are others now. Whoever has just started over reads the new one from its start.
+    /// These streams were replaced. A reader that has just started over reads the new stream from its start.
     mutating func forget(where isGone: (String) -> Bool) {
         self.unread = self.unread.filter { !isGone($0.key) }
         for stream in self.readings.keys where isGone(stream) { self.readings[stream]!.through = .start }

@@ -1,7 +1,7 @@
 import Bus
 
-/// One process's connections to Redis: one for commands, one to listen. What travels on one of them keeps its order; both can
-/// be cut, and come back.
+/// One process's connections to Redis: one for commands, one to listen. Each connection keeps the order of its
+/// messages; both can be cut, and restored.
 final class RedisLink {
     private struct Subscription {
         var channels: Set<String>
@@ -15,20 +15,20 @@ final class RedisLink {
     private let delays: ClosedRange<Int64>
     private(set) var isUp = true
     private var returnedAt = Int64.min
-    /// Grows when the connections are cut: what was on the way is lost.
+    /// Grows when the connections are cut: messages under way are lost.
     private var generation = 0
     private var lastArrival: Int64 = 0
     private var lastReply: Int64 = 0
     private var lastNotice: Int64 = 0
     private var subscription: Subscription?
-    /// Masters of the subscription's channels to which it has not come again.
+    /// Masters that were lost, and that the subscription has not reached again.
     private var missing: Set<Int> = []
-    /// Masters that were replaced, and this process has not heard of it: its commands reach nobody.
+    /// Masters whose replacement this process does not know yet: its commands do not reach them.
     private var unknown: Set<Int> = []
-    /// Those of which it has heard.
+    /// The replacements that this process knows.
     private(set) var replacements = Replacements.none
 
-    /// How long somebody waits who asks while the connection is away.
+    /// How long a command takes to fail while the connection is down.
     private static let refusal: Int64 = .milliseconds(20)
 
     init(_ host: Host, to server: SimulatedRedis, delays: ClosedRange<Int64>) {
@@ -48,11 +48,11 @@ final class RedisLink {
 
     // MARK: Commands
 
-    /// Has the server do something and tells the answer. Between cut and return nothing is done.
+    /// Runs a command at the server and passes on the answer. While the connection is cut, nothing is done.
     /// - Parameters:
-    ///   - names: keys, streams and channels that it is about. Nothing is done while the master of one is away.
-    ///   - work: what the server does.
-    ///   - done: called as the process, unless it died.
+    ///   - names: keys, streams and channels of the command. Nothing is done while the master of one is away.
+    ///   - work: the server's work.
+    ///   - done: called on behalf of the process, unless it died.
     func command<T>(
         at names: [String] = [], _ work: @escaping () -> T, done: @escaping (Result<T, BusError>) -> Void
     ) {
@@ -63,7 +63,7 @@ final class RedisLink {
         }
     }
 
-    /// As `command`, for what the server need not answer at once.
+    /// As `command`, for commands that the server may answer later.
     func send<T>(
         at names: [String] = [], _ work: @escaping (_ answer: @escaping (T) -> Void) -> Void,
         done: @escaping (Result<T, BusError>) -> Void
@@ -113,7 +113,7 @@ final class RedisLink {
         if self.isUp { self.listen() }
     }
 
-    /// The server's word that somebody listens stands in front of the first Notice, on the same connection.
+    /// The server confirms a subscription before the first Notice, on the same connection.
     private func listen() {
         self.command {
             self.missing = self.server.masters?.away ?? []
@@ -124,7 +124,7 @@ final class RedisLink {
         }
     }
 
-    /// The channels of the other masters are heard all the time.
+    /// The channels of the other masters stay subscribed.
     private func listen(toNew master: Int) {
         self.command {
             guard self.server.masters?.away.contains(master) == false else { return }
@@ -142,7 +142,7 @@ final class RedisLink {
                 ? self.subscription!.isSubscribed : !self.missing.contains(SimulatedMasters.master(of: channel)))
     }
 
-    /// Each channel is heard.
+    /// Whether each channel is subscribed.
     private var isWhole: Bool {
         self.missing.isDisjoint(with: self.subscription?.channels.map(SimulatedMasters.master) ?? [])
     }
@@ -164,7 +164,7 @@ final class RedisLink {
 
     // MARK: Faults
 
-    /// Whether it was away at this moment or at some time after it.
+    /// Whether Redis was unreachable at this moment or later.
     func wasAway(since moment: Int64) -> Bool {
         !self.isUp || self.returnedAt >= moment || self.server.masters.map { $0.lastTrouble >= moment } ?? false
     }
@@ -174,7 +174,7 @@ final class RedisLink {
         if self.isUp, !self.isWhole { self.loseSubscription() }
     }
 
-    /// Listeners come to the new master, and whoever asks is told of it.
+    /// The subscription reaches the new master after a while, and so do the process's commands.
     func masterTookOver(_ master: Int) {
         let machine = Machine.current
         self.unknown.insert(master)

@@ -4,14 +4,14 @@ import Synchronization
 
 @testable import TestKit
 
-/// The bus as one process has it.
+/// The bus of one process.
 final class SimulatedBus: Bus, @unchecked Sendable {
     private let link: RedisLink
     private let server: SimulatedRedis
     private let mutation: Mutation?
     private let loop: SimulatedLoop?
 
-    /// - Parameter loop: what is called back is called back on it.
+    /// - Parameter loop: callbacks run on it.
     init(_ link: RedisLink, _ server: SimulatedRedis, loop: SimulatedLoop? = nil, mutation: Mutation?) {
         self.link = link
         self.server = server
@@ -24,7 +24,7 @@ final class SimulatedBus: Bus, @unchecked Sendable {
         if let loop { loop.perform(body) } else { body() }
     }
 
-    /// - Parameter names: what it is about.
+    /// - Parameter names: keys, streams and channels of the command.
     private func ask<T>(at names: [String], _ work: @escaping () -> T) async throws(BusError) -> T {
         let asked = Asked<Result<T, BusError>>()
         await withUnsafeContinuation { continuation in
@@ -34,7 +34,7 @@ final class SimulatedBus: Bus, @unchecked Sendable {
         return try asked.answer!.get()
     }
 
-    /// - Parameter isPatient: it is sent again until somebody takes it, as no bus may do.
+    /// - Parameter isPatient: the command is sent again until a master accepts it, which no bus may do.
     private func tell(
         at names: [String], isPatient: Bool = false, _ work: @escaping () -> Void,
         failed: ((BusError) -> Void)? = nil
@@ -63,7 +63,7 @@ extension SimulatedBus {
             at: [stream], isPatient: self.mutation == .reroutesMoved,
             {
                 self.server.append(bytes, to: stream, order: order, from: link)
-                // A Job may come twice: its sender tried again, or its reader died.
+                // A Job may arrive twice: its sender retried, or its reader died.
                 if World.current.repeatsJob() {
                     self.server.append(bytes, to: stream, order: order, from: link)
                 }
@@ -120,7 +120,7 @@ extension SimulatedBus {
         try await self.ask(at: streams) { streams.map { self.server.depth($0) } }
     }
 
-    /// The server answers when there is something, or the time is up. Whoever is cancelled has found nothing.
+    /// The server answers when it has entries, or the time is up. A cancelled caller gets nothing.
     private func blocking<Found: Collection>(
         _ blockFor: Duration, for streams: [String], _ look: @escaping () -> Found
     ) async throws(BusError) -> Found where Found: RangeReplaceableCollection {
@@ -133,7 +133,7 @@ extension SimulatedBus {
                     guard found.isEmpty, blockFor > .zero else { return answer(found) }
                     var isOver = false
                     let waiter = SimulatedRedis.Waiter(for: streams) {
-                        // Whoever waits on a connection that was cut must not take anything.
+                        // A caller that waits on a cut connection must not take entries.
                         guard !isOver, self.link.isUp, !asked.isAnswered else { return true }
                         let found = look()
                         guard !found.isEmpty else { return false }
@@ -153,14 +153,14 @@ extension SimulatedBus {
                 }
             }
         } onCancel: {
-            // Resumed from the machine's queue, never out of the middle of something.
+            // Resumed from the machine's queue, never in the middle of another event.
             Machine.current.after(0, for: self.link.host) { asked.answer(.success(Found())) }
         }
         return try asked.answer!.get()
     }
 }
 
-/// A question that is answered once, by whichever comes first.
+/// A question that takes only its first answer.
 private final class Asked<Answer>: @unchecked Sendable {
     var continuation: UnsafeContinuation<Void, Never>?
     private(set) var answer: Answer?
@@ -200,7 +200,7 @@ extension SimulatedBus {
         to channels: [String], onEvent: @escaping @Sendable (SubscriptionEvent) -> Void
     ) async throws(BusError) {
         self.link.subscribe(to: channels) { event in self.callBack { onEvent(event) } }
-        // Until cancelled; the process is gone then.
+        // Waits until cancelled; the process has ended then.
         try? await Task.sleep(for: .seconds(1_000_000))
     }
 }
@@ -263,7 +263,7 @@ extension SimulatedBus {
         self.tell(at: [key.name]) { if self.server.value(of: key) == value { self.server.set(key, to: nil) } }
     }
 
-    /// Nobody is too fast here.
+    /// No client exceeds a rate here.
     func admit(_ key: KeyName, _ allowance: Allowance) async throws(BusError) -> Int64? {
         try await self.ask(at: [key.name]) { nil }
     }

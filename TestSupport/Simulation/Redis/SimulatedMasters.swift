@@ -2,18 +2,18 @@ import Contract
 
 @testable import TestKit
 
-/// Masters of a Redis Cluster, each with a replica. The replica is behind, so what takes a master's place lacks what came last.
+/// Masters of a Redis Cluster, each with a replica. The replica is behind, so a new master lacks the last writes.
 final class SimulatedMasters {
     static let count = 3
-    /// A replica has what its master had at most so long ago; another in each world.
+    /// How far a replica may be behind its master; each world chooses one.
     static let lags: [Int64] = [.milliseconds(50), .milliseconds(300), .seconds(2)]
-    /// Until an election is over.
+    /// How long an election takes.
     static let election: ClosedRange<Int64> = .milliseconds(500)...(.seconds(4))
-    /// After this time every process has asked who is master of what (`RedisLimits.topologyEvery`).
+    /// After this time every process has fetched the topology (`RedisLimits.topologyEvery`).
     static let learnedMax: Int64 = .seconds(5)
-    /// Since a master is there: whoever listens may not have come to it yet (`RedisLimits.listenersMissing`).
+    /// For this long listeners may not have reached a new master (`RedisLimits.listenersMissing`).
     static let settling: Int64 = .seconds(3)
-    /// Until listeners have come to a new master (`RedisLimits.reconnect`).
+    /// How long listeners take to reach a new master (`RedisLimits.reconnect`).
     static let listenersMax: Int64 = .milliseconds(1_200)
 
     let lagMax: Int64
@@ -21,14 +21,14 @@ final class SimulatedMasters {
     /// Grows with each loss of a master: answers under way are lost with it.
     private var losses = [Int](repeating: 0, count: count)
     private var settledAt = [Int64](repeating: 0, count: count)
-    /// Some master was away then, or has just been replaced.
+    /// The last time at which a master was away, or just replaced.
     private(set) var lastTrouble = Int64.min
-    /// What the replicas have.
+    /// The data of the replicas.
     private var copy: (streams: [String: MemoryStream], keys: [KeyName: MemoryKey]) = ([:], [:])
 
     init(lagMax: Int64) { self.lagMax = lagMax }
 
-    /// The same for the same name, in every run.
+    /// The master of a name, the same in every run.
     static func master(of name: String) -> Int {
         Int(name.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 } % UInt32(self.count))
     }
@@ -41,7 +41,7 @@ final class SimulatedMasters {
         Set(names.map(Self.master)).reduce(0) { $0 + self.losses[$1] }
     }
 
-    /// Whether nobody's hearing is no proof that nobody is there.
+    /// Whether a Notice without receivers does not prove that its listeners are gone.
     func isSettling(_ channel: String) -> Bool { Machine.current.now < self.settledAt[Self.master(of: channel)] }
 
     func replicate(_ streams: [String: MemoryStream], _ keys: [KeyName: MemoryKey]) { self.copy = (streams, keys) }
@@ -53,12 +53,12 @@ final class SimulatedMasters {
         self.lastTrouble = .max
     }
 
-    /// All of them start anew.
+    /// All masters restart.
     func restart() { for master in 0..<Self.count { self.losses[master] += 1 } }
 
     /// - Parameters:
-    ///   - streams, keys: what the cluster has. The new master's part becomes what its replica had.
-    ///   - isNew: the replica had nothing, and its entries begin to count anew.
+    ///   - streams, keys: the cluster's data. The new master's part becomes the replica's data.
+    ///   - isNew: the replica was empty, and its entry numbers start again.
     func takeOver(
         _ master: Int, isNew: Bool, _ streams: inout [String: MemoryStream], _ keys: inout [KeyName: MemoryKey]
     ) {

@@ -3,16 +3,16 @@ import Contract
 
 @testable import TestKit
 
-/// What the server of the bus remembers. Commands reach it one after the other, over `RedisLink`s.
+/// The server of the bus. Commands reach it one after the other, over `RedisLink`s.
 final class SimulatedRedis {
-    /// Somebody who waits for entries.
+    /// A caller that waits for entries.
     final class Waiter {
         fileprivate let streams: [String]
         fileprivate let answer: () -> Bool
 
         /// - Parameters:
-        ///   - streams: where something may come.
-        ///   - answer: looks again; says whether it found something, or waits no more.
+        ///   - streams: where entries may arrive.
+        ///   - answer: checks again, and returns true if it has found entries or waits no more.
         init(for streams: [String], _ answer: @escaping () -> Bool) {
             self.streams = streams
             self.answer = answer
@@ -22,18 +22,19 @@ final class SimulatedRedis {
     private(set) var streams: [String: MemoryStream] = [:]
     private var keys: [KeyName: MemoryKey] = [:]
     private var waiters: [Waiter] = []
-    /// When the server's clock stood at 0, on the machine's. Nil: entries have numbers and no times, so they stay young.
+    /// The machine's time at which the server's clock was 0. Nil: entries have numbers and no times, so they do not
+    /// age.
     private var clockStart: Int64?
-    /// What was published, by channel, and reached somebody. Nil: nobody counts.
+    /// Received Notices and their bytes, by channel. Nil: not counted.
     var heard: [String: Growth.Heard]?
-    /// Every process's link, in the order in which they were made.
+    /// The links of all processes, in the order of creation.
     var links: [RedisLink] = []
-    /// Nil: there is one server.
+    /// Nil for a single server.
     private(set) var masters: SimulatedMasters?
-    /// Of a cluster alone.
+    /// The Jobs that were read, for clusters only.
     private(set) var jobs = ReadJobs()
     private var lastOrder = 0
-    /// Of each process, by stream.
+    /// The last order of each process, by stream.
     private var lastOrders: [ObjectIdentifier: [String: Int]] = [:]
 
     // MARK: Time
@@ -45,11 +46,11 @@ final class SimulatedRedis {
 
     // MARK: Faults
 
-    /// Everything is gone but who listens.
-    /// - Parameter isNew: it is another server, whose entries begin to count anew.
+    /// Deletes everything except subscriptions.
+    /// - Parameter isNew: a new server, whose entry numbers start again.
     func forgetEverything(isNew: Bool) {
         if let masters {
-            // Whoever is connected sees them come back.
+            // Connected processes see the masters restart.
             masters.restart()
             for link in self.links { link.mastersRestarted() }
             self.jobs.forget { _ in true }
@@ -85,7 +86,7 @@ final class SimulatedRedis {
         for link in self.links { link.masterWasLost(master) }
     }
 
-    /// - Parameter isNew: what takes its place has nothing.
+    /// - Parameter isNew: the new master is empty.
     func takeOver(_ master: Int, isNew: Bool) {
         guard let masters, masters.away.contains(master) else { return }
         masters.takeOver(master, isNew: isNew, &self.streams, &self.keys)
@@ -97,22 +98,22 @@ final class SimulatedRedis {
         self.lookAgain()
     }
 
-    /// Who waits may reach more than before.
+    /// Waiting callers may reach more masters than before.
     func lookAgain() { self.waiters.removeAll { $0.answer() } }
 
-    /// Whether any of these names is a lost master's.
+    /// Whether any of these names belongs to a lost master.
     func isAway(_ names: [String]) -> Bool { self.masters?.isAway(names) ?? false }
 
     // MARK: Streams
 
-    /// The place of a Job among all that processes have given to their buses.
+    /// The place of a Job among all Jobs that processes have given to their buses.
     func nextOrder() -> Int {
         self.lastOrder += 1
         return self.lastOrder
     }
 
-    /// A bus sends no Job again by itself: newer ones may have come meanwhile.
-    /// - Parameter order: when its process gave it to the bus.
+    /// A bus sends no Job again by itself: newer Jobs may have arrived meanwhile.
+    /// - Parameter order: the place of the Job when its process gave it to the bus.
     func append(_ bytes: [UInt8], to stream: String, order: Int, from link: RedisLink) {
         let last = self.lastOrders[ObjectIdentifier(link)]?[stream] ?? 0
         if order < last {
@@ -130,7 +131,7 @@ final class SimulatedRedis {
 
     func wait(_ waiter: Waiter) { self.waiters.append(waiter) }
 
-    /// It waits no more.
+    /// The caller waits no more.
     func leave(_ waiter: Waiter) { self.waiters.removeAll { $0 === waiter } }
 
     func read(_ positions: [(stream: String, after: EntryID)], limit: Int, over link: RedisLink) -> [StreamBatch] {
@@ -143,7 +144,7 @@ final class SimulatedRedis {
         return batches
     }
 
-    /// - Returns: how many left unread.
+    /// - Returns: how many Jobs were removed unread.
     func trim(_ stream: String, through id: EntryID) -> Int {
         self.change(stream) { $0.remove { $0 <= id } }
         return self.jobs.trimmed(stream, through: id)
@@ -155,7 +156,7 @@ final class SimulatedRedis {
 
     func depth(_ stream: String) -> Int { self.streams[stream]?.entries.count ?? 0 }
 
-    /// Nothing stands in any stream whose name begins so.
+    /// Whether all streams whose names begin so are empty.
     func isEmpty(_ prefix: String) -> Bool {
         self.streams.allSatisfy { !$0.key.hasPrefix(prefix) || $0.value.entries.isEmpty }
     }
@@ -177,7 +178,7 @@ final class SimulatedRedis {
 
     // MARK: Channels
 
-    /// - Returns: how many listen.
+    /// - Returns: the number of receivers.
     func publish(_ bytes: [UInt8], to channel: String) -> Int {
         var count = 0
         for link in self.links where link.hears(channel) {
@@ -191,7 +192,7 @@ final class SimulatedRedis {
 }
 
 extension MemoryStream {
-    /// Its numbers go on, its groups are forgotten.
+    /// Removes all entries. Numbers continue, and groups are forgotten.
     fileprivate mutating func removeAll() {
         self.remove { _ in true }
         self.forgetGroups()

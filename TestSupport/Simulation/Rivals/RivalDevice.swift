@@ -1,16 +1,16 @@
 import Contract
 
-/// An identity, or a guest, that logs in and leaves. Then, in rounds, two connections to two gateways show its token.
-/// Exactly one of the two stays, and it is the one that showed the token last (contract §4, §14.3).
+/// An identity or a guest that logs in and disconnects. Then, in rounds, two connections to two gateways show its
+/// token. Exactly one of them stays: the one that showed the token last (contract §4, §14.3).
 final class RivalDevice: LiveDevice {
     private final class Rival {
         let line: Line
         var isOpen = false
-        /// The gateway knows whose it is.
+        /// The gateway has bound the connection.
         var isBound = false
-        /// How the gateway closed it.
+        /// The gateway's close code.
         var code: UInt16?
-        /// It is gone, and the gateway has said nothing.
+        /// The connection ended without a close code.
         var isCut = false
 
         var stays: Bool { self.code == nil && !self.isCut }
@@ -21,7 +21,7 @@ final class RivalDevice: LiveDevice {
     private struct Round {
         let number: Int
         let begin: Int64
-        /// From the first showing to the second, in nanoseconds.
+        /// From the first use of the token to the second, in nanoseconds.
         let pause: Int64
         var rivals: [Rival] = []
         var shownAt: Int64?
@@ -33,13 +33,13 @@ final class RivalDevice: LiveDevice {
     private var nextAt: Int64 = 0
     private var lastRound = 0
     private(set) var rounds = 0
-    /// Rounds since nothing goes wrong; nil until then.
+    /// Rounds since the end of the faults; nil before.
     private var calmRounds: Int?
 
-    /// The older connection is closed within this, in nanoseconds (contract §4), and the ways.
+    /// The older connection is closed within this time, in nanoseconds (contract §4); the travel times are included.
     private static let closedWithin: Int64 = .milliseconds(1_100)
-    /// After a fault, what it has lost is mended within this. A gateway looks after its guests every 5 s, and what a gateway asks
-    /// is answered or lost in 10 s.
+    /// Longest recovery after a fault. A gateway checks its guests every 5 s, and its questions are answered or lost in
+    /// 10 s.
     private static let mendedWithin: Int64 = .seconds(40)
     private static let roundMax: Int64 = .seconds(150)
     private static let calmRoundsMin = 12
@@ -49,7 +49,7 @@ final class RivalDevice: LiveDevice {
         super.init(person, in: world)
     }
 
-    /// Logged in. The rivals go on with the token.
+    /// The device has logged in. The rivals continue with its token.
     override func bound() { self.sleep() }
 
     override func tick() {
@@ -78,7 +78,7 @@ final class RivalDevice: LiveDevice {
         self.world.trace("\(self.person.name) shows its token at two gateways, \(pause / 1_000_000) ms apart")
         var round = Round(number: self.lastRound, begin: self.machine.now, pause: pause)
         for (index, gateway) in gateways.enumerated() {
-            // No way is longer than the other: what is sent at once comes at once.
+            // Both ways have the same length: frames sent together arrive together.
             let line = Line(to: gateway, address: self.person.address, delays: .milliseconds(1)...(.milliseconds(1))) {
                 [unowned self] in self.heard($0, index, of: round.number)
             }
@@ -105,10 +105,10 @@ final class RivalDevice: LiveDevice {
             guard let error = (try? ServerMessage(bytes))?.frame as? ErrorFrame else { return }
             self.world.trace("\(self.person.name), rival \(index), hears \(error.code)")
             switch error.errorCode {
-            // It has joined no conversation.
+            // Expected: the rival has joined no conversation.
             case .forbidden: rival.isBound = true
             case .notRegistered:
-                // Its session has gone with a Postgres that was restored.
+                // The session was lost when Postgres was restored.
                 self.over()
                 self.forgetToken()
             case .internalError, .rateLimited:
@@ -134,7 +134,7 @@ final class RivalDevice: LiveDevice {
             if !round.rivals.allSatisfy(\.stays) { self.over() }
             return
         }
-        // Somebody else's fault has ended one.
+        // Another fault has ended one of the connections.
         guard round.rivals.allSatisfy({ $0.code != CloseCode.goingAway.rawValue && !$0.isCut }) else {
             return self.over()
         }

@@ -1,4 +1,4 @@
-/// People whose token two connections show, at once or one after the other: a world of nobody else.
+/// People whose token is shown by two connections, at once or one after the other: a world without other clients.
 final class RivalScene {
     private var devices: [RivalDevice]
 
@@ -25,6 +25,6 @@ final class RivalScene {
 
     func judge() { for device in self.devices { device.judge() } }
 
-    /// Lets go of everything.
+    /// Releases all devices.
     func end() { self.devices = [] }
 }

@@ -2,21 +2,21 @@ import Contract
 
 @testable import WhisperClient
 
-/// A room as people tell each other of it, past the server.
+/// The room data that people exchange outside the server.
 final class SharedRoom {
     let id: UUIDText
     let secret: RoomSecret
     let participantsMax: Int
-    /// The newest that its host was told.
+    /// The newest code that the host has received.
     var code: JoinCode?
-    /// That opened it before.
+    /// Earlier codes of the room.
     var formerCodes: [JoinCode] = []
     /// `room_create` was answered.
     var isCreated = false
-    /// Nobody is to enter any more.
+    /// No device may join any more.
     var isOver = false
 
-    /// - Parameter number: tells rooms of a world apart.
+    /// - Parameter number: distinguishes the rooms of a world.
     init(_ number: Int, participantsMax: Int) {
         self.id = UUIDText(high: 0x6000_0000_0000_4000 | UInt64(number) << 32, low: 0x8000_0000_0000_0001)
         self.secret = RoomSecret(SecretBytes([UInt8](repeating: UInt8(number + 7), count: RoomLimits.linkSecretBytes)))
@@ -24,9 +24,9 @@ final class SharedRoom {
     }
 }
 
-/// A device that meets others in rooms: the client core's machine, driven as the client core's engine drives it (`Rooms.swift`).
+/// A device in rooms: the client core's machine, driven like in the client core's engine (`Rooms.swift`).
 final class RoomDevice: LiveDevice {
-    /// By what a room is entered.
+    /// The way into a room.
     enum Way: Equatable {
         case create
         case code(JoinCode)
@@ -38,21 +38,21 @@ final class RoomDevice: LiveDevice {
         var room: SharedRoom
         var way: Way
         var failures = 0
-        /// The machine's clock.
+        /// By the machine's clock.
         var firstAskedAt: Int64
     }
 
     override var isGuest: Bool { self.provesKeysOnly }
     private let provesKeysOnly: Bool
     private var visits: [UUIDText: RoomVisit] = [:]
-    /// What it tries to enter. Tried on until it is answered.
+    /// Rooms that the device tries to join, until the server has answered.
     private var entries: [UUIDText: Entry] = [:]
-    /// Rooms that are being left, until that is answered.
+    /// Rooms that the device is leaving, until the server has answered.
     private var leaving: Set<UUIDText> = []
-    /// Rooms whose link it has and has not given up.
+    /// Rooms whose link the device has, and has not given up.
     private var linked: Set<UUIDText> = []
 
-    /// Something is wrong with it until then, or has just been mended; on the machine's clock.
+    /// The device has a fault until this time, or has just recovered; by the machine's clock.
     var troubledUntil: Int64 = 0
 
     private static let attemptsMax = 10
@@ -88,7 +88,7 @@ final class RoomDevice: LiveDevice {
         self.ask(toEnter: room.id)
     }
 
-    /// The user gives up, and leaves what it may have entered without knowing.
+    /// The user gives up, and leaves a room that the device may have joined unknowingly.
     func leave(_ room: UUIDText) {
         guard self.visits[room] != nil || self.entries[room] != nil else { return }
         self.world.trace("\(self.name) leaves room \(room)")
@@ -98,7 +98,7 @@ final class RoomDevice: LiveDevice {
         self.askToLeave(room)
     }
 
-    /// Leaves, and comes in again without waiting for an answer.
+    /// Leaves, and joins again without waiting for an answer.
     func returnAtOnce(to room: SharedRoom) {
         guard self.visits[room.id] != nil, self.isOnline else { return }
         self.world.trace("\(self.name) leaves room \(room.id), and returns at once")
@@ -146,7 +146,7 @@ final class RoomDevice: LiveDevice {
         }
     }
 
-    /// Tries what only participants may do.
+    /// Tries commands that only participants may use.
     func intrude(into room: SharedRoom, at other: RoomDevice) {
         guard !self.isInvolved(in: room.id), self.isOnline else { return }
         self.world.trace("\(self.name) intrudes into room \(room.id)")
@@ -163,7 +163,7 @@ final class RoomDevice: LiveDevice {
         self.write(SendRoomSignal(.restart, signal, to: other.id, in: room.id), request: "forged")
     }
 
-    /// The app dies. Its seats are remembered, and nothing else.
+    /// The app dies. It remembers only its seats.
     func loseMemory() {
         self.world.trace("\(self.name) loses its memory")
         self.scene.stacks.dropAll(of: self)
@@ -173,7 +173,7 @@ final class RoomDevice: LiveDevice {
         for room in rooms { self.enter(room, by: .seat) }
     }
 
-    /// The app asks in which rooms it has a seat, as one that was woken.
+    /// The app queries its seats, as after a wake-up.
     func lookAround() {
         guard self.isOnline else { return }
         self.ask(RoomList()) { [unowned self] answer in
@@ -287,7 +287,7 @@ final class RoomDevice: LiveDevice {
 
     override func take(_ frame: any ServerFrame) {
         switch frame {
-        // The question's own closure takes it.
+        // The question's closure handles an answer.
         case let joined as RoomJoined: if !self.isAnswer { self.take(joined) }
         case let event as RoomEvent: if !self.isAnswer { self.take(event) }
         case let left as RoomLeft: if !self.isAnswer { self.visits[left.room]?.machine.seatIsGone(at: .now) }
@@ -336,7 +336,7 @@ final class RoomDevice: LiveDevice {
         self.perform(actions ?? [], in: id)
     }
 
-    /// A room as a client sees it that offers whatever its seat is.
+    /// The room as seen by a client that offers from any seat.
     private func seen(_ room: RoomState) -> RoomState {
         guard self.world.mutation == .offersFromAnySeat else { return room }
         let participants = room.participants.map { one in

@@ -1,15 +1,18 @@
 import Contract
 import StoreModel
 
-/// What participants and others were told of rooms, and what was wrong with it (contract §15).
+/// The record of frames about rooms, which reports violations (contract §15).
 ///
-/// - **Seats:** a seat is given once, never comes back, and there are never more than `participantsMax`.
-/// - **Revisions:** two states of one revision are the same, and stand in the store before they are told.
-/// - **Codes:** none lets anybody in after its room was full or had another one.
-/// - **Removed:** nothing is told behind the removal, and neither the link nor an older code lets the removed one in.
-/// - **Strangers:** an event reaches whoever has a seat then or is removed by it, a signal its addressee.
-/// - **Signals:** between two who are connected each arrives once and in order, unless something went wrong shortly before.
-/// - **Hosts:** whoever becomes host by itself has the lowest seat of the connected, else the lowest of all.
+/// - **Seats:** a seat is given once, is never given again, and there are never more than `participantsMax`.
+/// - **Revisions:** two states of one revision are equal, and are stored before they are sent.
+/// - **Codes:** no code opens its room after the room was full or had a newer code.
+/// - **Removed:** nothing is sent after the removal, and neither the link nor an older code admits the removed
+///   participant.
+/// - **Strangers:** an event reaches only participants that have a seat then or are removed by it, a signal only its
+///   addressee.
+/// - **Signals:** between two connected participants each arrives once and in order, unless a fault happened shortly
+///   before.
+/// - **Hosts:** an automatic host has the lowest connected seat, or else the lowest of all.
 final class RoomRecord {
     private struct Seat {
         var holder: PrincipalID
@@ -30,7 +33,7 @@ final class RoomRecord {
     private struct Room {
         var seats: [Int: Seat] = [:]
         var states: [Int64: State] = [:]
-        /// When the host was told of them, by the machine's clock, and from when on they are spent.
+        /// When the host received each code, by the machine's clock, and since when it is spent.
         var codes: [JoinCode: (drawnAt: Int64, spentAt: Timestamp?)] = [:]
     }
 
@@ -52,7 +55,7 @@ final class RoomRecord {
         var room: UUIDText
     }
 
-    /// Of a sender and its addressee.
+    /// The seats of a sender and its addressee.
     private struct Seats: Equatable {
         var own: Int?
         var peer: Int?
@@ -64,7 +67,7 @@ final class RoomRecord {
         var at: Int64
         /// Counts the signals of the pair.
         var number: Int
-        /// As its sender knew them.
+        /// The seats as the sender knew them.
         var seats: Seats
         var arrivals = 0
     }
@@ -76,18 +79,18 @@ final class RoomRecord {
     private var signals: [[UInt8]: Sent] = [:]
     private var forged: Set<[UInt8]> = []
     private var sentCounts: [Pair: Int] = [:]
-    /// The highest number of each pair that arrived.
+    /// The highest number received of each pair.
     private var heardCounts: [Pair: Int] = [:]
     private(set) var signalCount = 0
     var seatCount: Int { self.rooms.values.reduce(0) { $0 + $1.seats.count } }
 
-    /// From the end of trouble until all is mended: silence of a gateway for `CallLimits.reportsMissedFor`, and a report.
+    /// From the end of faults to full recovery: a gateway's silence of `CallLimits.reportsMissedFor`, and a report.
     static let mendedAfter: Int64 = .seconds(21)
-    /// The same for a batch that is done again.
+    /// The same for a repeated batch.
     static let repeatedAfter: Int64 = .seconds(8)
-    /// A signal's whole way, while nothing goes wrong.
+    /// A signal's whole way without faults.
     static let arrivalMax: Int64 = .seconds(3)
-    /// A host's absence is looked at once a batch.
+    /// A host's absence is checked once a batch.
     static let handOverMax: Int64 = .seconds(3)
 
     init(_ world: World) { self.world = world }
@@ -95,14 +98,14 @@ final class RoomRecord {
     private var now: Int64 { self.world.machine.now }
     private var tables: RoomTables { self.world.postgres.tables.rooms }
     private func fault(_ text: String) { self.world.record.fault(text) }
-    /// Whether something has gone wrong with the cluster since shortly before a moment.
+    /// Whether the cluster had a fault since shortly before this time.
     private func isTroubled(since: Int64, _ before: Int64 = RoomRecord.mendedAfter) -> Bool {
         self.world.troubledUntil > since - before
     }
 
     // MARK: States
 
-    /// A state that somebody was told.
+    /// A device has received a state.
     func sees(_ state: RoomState, _ device: RoomDevice) {
         let id = state.room
         if state.participants.count > state.participantsMax {
@@ -181,7 +184,7 @@ final class RoomRecord {
         self.callers.insert(Member(room: room.id, id: device.id))
     }
 
-    /// It has asked for a seat before.
+    /// Whether the device has asked for a seat before.
     func mayHaveSeat(_ device: RoomDevice, in room: UUIDText) -> Bool {
         self.callers.contains(Member(room: room, id: device.id))
     }
@@ -221,14 +224,14 @@ final class RoomRecord {
 
     func isRefused(_ device: RoomDevice, _ room: SharedRoom, by way: RoomDevice.Way, _ code: ErrorCode) {
         switch code {
-        // It was away for longer than one tries.
+        // The server was unavailable for longer than a device retries.
         case .internalError, .rateLimited: break
         case .notFound, .forbidden: break
         default: self.fault("\(device.name) hears \(code.rawValue) at the door of room \(room.id)")
         }
     }
 
-    /// The host was told that somebody is removed.
+    /// The host got the answer to a removal.
     func removed(_ device: RoomDevice, from room: SharedRoom, _ state: RoomState, askedAt: Int64) {
         self.removals[Member(room: room.id, id: device.id)] = Removal(
             revision: state.revision, askedAt: askedAt, answeredAt: self.now)
@@ -255,7 +258,7 @@ final class RoomRecord {
         }
     }
 
-    /// Both are connected, as they and the store know, with the seats that they see.
+    /// Whether both are connected by their own view and the store's, with the newest revision.
     private func areSettled(_ one: RoomDevice, _ other: RoomDevice, _ id: UUIDText) -> Bool {
         guard one.isIn(id), other.isIn(id), let room = self.tables.room(id) else { return false }
         return [one, other].allSatisfy { device in
@@ -264,13 +267,13 @@ final class RoomRecord {
         }
     }
 
-    /// A signal that must reach nobody.
+    /// A forged signal must not reach any device.
     func forges(_ signal: LiveSigned) { self.forged.insert(signal.nonce) }
 
     func gets(_ signal: RoomSignal, _ device: RoomDevice) {
         let nonce = signal.signal.nonce
         if self.forged.contains(nonce) {
-            // It may have a seat and not know of it: the answer was lost, and it has given up.
+            // The sender may have a seat unknowingly: the answer was lost, and it has given up.
             guard self.tables.room(signal.room)?.participants[.init(signal.signal.from)] == nil else { return }
             return self.fault("\(device.name) gets the signal of a stranger")
         }
@@ -295,9 +298,9 @@ final class RoomRecord {
         }
     }
 
-    /// A signal came that its addressee cannot open.
+    /// The addressee cannot open a signal.
     func isLocked(_ signal: RoomSignal, _ device: RoomDevice) {
-        // Keys belong to seats. One of the two may not have heard yet that the other has taken a new one, by another way.
+        // Keys belong to seats. One participant may not know yet that the other has taken a new seat in another way.
         let from = signal.signal.from
         let seats = self.seats(from: from, to: device.id, in: signal.room, as: device)
         guard self.signals[signal.signal.nonce]?.seats == seats else { return }
@@ -313,7 +316,7 @@ final class RoomRecord {
 
     // MARK: The store
 
-    /// What must be so at any time.
+    /// Invariants that must hold at any time.
     func judgeStore() {
         for (uuid, room) in self.tables.rooms {
             let id = UUIDText(high: uuid.high, low: uuid.low)

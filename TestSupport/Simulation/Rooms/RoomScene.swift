@@ -4,29 +4,30 @@ import StoreModel
 
 @testable import WhisperClient
 
-/// Rooms in a world: four identities and two guests who create, join, signal, leave, remove each other and come back.
+/// Rooms in a world: four identities and two guests that create, join, signal, leave, remove each other and return.
 final class RoomScene {
     private unowned let world: World
     private(set) var record: RoomRecord!
     private(set) var stacks: WebRTCStacks!
     private var devices: [RoomDevice] = []
     private var rooms: [SharedRoom] = []
-    /// Chance in a thousand that a device does something in a second.
+    /// Chance in a thousand that a device acts in a second.
     private let diligence: Int
-    /// When the last things happen, on the machine's clock.
+    /// The last acts, by the machine's clock.
     private var lastActs: [(at: Int64, act: () -> Void)] = []
     private var quietFrom: Int64?
 
     private static let guests = 2
     private static let roomsMax = 12
     private static let openRoomsMax = 3
-    /// From the end of the faults: devices look in which rooms they sit, somebody goes, comes back, and hosts change something.
+    /// Times from the end of the faults: devices query their seats, hosts change their rooms, and a device disconnects
+    /// and returns.
     private static let lastLook: Int64 = .seconds(25)
     private static let lastAbsence: Int64 = .seconds(35)
     private static let lastReturn: Int64 = .seconds(60)
-    /// The host stays away until another one has its place: `RoomLimits.hostAbsenceMax`, and how long an absence takes to show.
+    /// The host stays away until it is replaced: `RoomLimits.hostAbsenceMax`, and the delay until an absence is seen.
     private static let hostsReturn: Int64 = .seconds(360)
-    /// How long after that every pair may take to be connected, and everybody to know the newest revision.
+    /// How long after that all pairs may take to connect, and all participants to get the newest revision.
     static let settleMax: Int64 = .seconds(150)
 
     init(in world: World) {
@@ -67,12 +68,12 @@ final class RoomScene {
         }
     }
 
-    /// Called every second while things go wrong.
-    /// - Parameter lines: chance in a thousand that something happens to a device.
+    /// Called every second while faults happen.
+    /// - Parameter lines: chance in a thousand of a fault at a device.
     func everySecond(lines: Int) {
         for device in self.devices where self.happens(lines) { self.trouble(device) }
         for device in self.devices where self.happens(self.diligence) { self.act(device) }
-        // Two come by one code in the same moment.
+        // Two devices join by one code at the same time.
         if self.happens(self.diligence), let room = self.one(self.openRooms), let code = room.code {
             for device in self.devices.shuffled(using: &self.machine.random).prefix(2) {
                 device.enter(room, by: .code(code))
@@ -94,7 +95,7 @@ final class RoomScene {
             device.enter(room, by: .create)
         case 3, 4, 5, 6:
             guard let room = self.one(others) else { return }
-            // Some have an old code.
+            // Some devices use an old code.
             let former = self.machine.random.isOne(in: 4) ? self.one(room.formerCodes) : nil
             if let code = former ?? room.code ?? room.formerCodes.last { device.enter(room, by: .code(code)) }
         case 7, 8, 9: if let room = self.one(others) { device.enter(room, by: .link) }
@@ -143,8 +144,8 @@ final class RoomScene {
 
     // MARK: The end
 
-    /// Nothing goes wrong any more. Everybody finds its seats. In some worlds somebody goes once more and comes back, or the host
-    /// stays away until it is host no more. In some the hosts change something, which tells everybody the newest revision.
+    /// Faults end. All devices find their seats. The hosts change their rooms, so that all get the newest revision. In
+    /// some worlds a device disconnects and returns, or a host stays away until it is replaced.
     func calmDown() {
         let start = self.machine.now
         self.lastActs = [
@@ -165,7 +166,7 @@ final class RoomScene {
         self.quietFrom = start + end + .seconds(3)
     }
 
-    /// What was lost comes with the next event.
+    /// The next event makes up for lost ones.
     private func tellNewest() {
         for room in self.openRooms {
             guard let host = self.devices.first(where: { $0.isHost(of: room.id) }),
@@ -175,7 +176,7 @@ final class RoomScene {
         }
     }
 
-    /// - Parameter areHosts: a host goes, not just anybody.
+    /// - Parameter areHosts: a host disconnects, and not just any device.
     private func sendAway(_ areHosts: Bool, until end: Int64) {
         let seated = self.devices.filter { device in
             device.visited.contains { !areHosts || device.isHost(of: $0) }
@@ -192,7 +193,7 @@ final class RoomScene {
 
     func judge() { for problem in self.problems { self.world.record.fault(problem) } }
 
-    /// What is not as it should be in the end.
+    /// Violations at the end.
     private var problems: [String] {
         var problems = self.devices.filter(\.isBusy).map { "\($0.name) waits for an answer" }
         for device in self.devices {
@@ -241,7 +242,7 @@ final class RoomScene {
         return problems
     }
 
-    /// Lets go of everything.
+    /// Releases all devices.
     func end() {
         self.stacks.end()
         (self.devices, self.lastActs) = ([], [])

@@ -2,8 +2,8 @@ import Contract
 
 @testable import WhisperClient
 
-/// The WebRTC stacks of all devices. A description names the connection that it is of. Two connections that have each other's
-/// description are up, until one of them is dropped.
+/// The WebRTC stacks of all devices. A description names its connection. Two connections that have each other's
+/// description are established, until one of them is dropped.
 final class WebRTCStacks {
     /// One device's connection to a participant.
     private struct Place: Hashable {
@@ -16,12 +16,12 @@ final class WebRTCStacks {
         let device: RoomDevice
         let place: Place
         let peer: PrincipalID
-        /// Names it in descriptions.
+        /// The connection's name in descriptions.
         let name: Int
-        /// Of the other one, as its description says.
+        /// The name of the other connection, from its description.
         var remote: Int?
         var isUp = false
-        /// Descriptions of ours.
+        /// Our descriptions so far.
         var descriptions = 0
 
         init(_ device: RoomDevice, _ place: Place, to peer: PrincipalID, name: Int) {
@@ -36,16 +36,16 @@ final class WebRTCStacks {
     private var links: [Place: Link] = [:]
     private var named: [Int: Link] = [:]
     private var lastName = 0
-    /// Connections that came up.
+    /// Connections that were established.
     private(set) var connectedCount = 0
 
     /// Nanoseconds until a description is made.
     private static let describing: ClosedRange<Int64> = .milliseconds(20)...(.milliseconds(300))
-    /// Until both ends know that it is up.
+    /// Nanoseconds until both ends know that the connection is established.
     private static let connecting: ClosedRange<Int64> = .milliseconds(50)...(.milliseconds(800))
-    /// Until an end learns that the other one has gone without a word.
+    /// Nanoseconds until one end notices that the other has gone.
     private static let noticing: ClosedRange<Int64> = .milliseconds(200)...(.seconds(15))
-    /// Until a stack gives up a connection whose other end is not there.
+    /// Nanoseconds until a stack gives up a connection without another end.
     private static let givingUp: Int64 = .seconds(15)
     private static let candidatesMax = 3
 
@@ -68,7 +68,7 @@ final class WebRTCStacks {
             if isFresh {
                 link.remote = remote
             } else if link.remote != remote {
-                // Its sender has forgotten the connection that this one has. No stack can take that for the same.
+                // The sender has lost the connection that this end has. No stack can treat the new one as the same.
                 return self.machine.after(self.some(Self.describing)) { [unowned self] in self.fail(link) }
             }
             self.describe(link) { .answer("answer \($0.name) \($0.descriptions) to \(remote)") }
@@ -77,7 +77,7 @@ final class WebRTCStacks {
             guard sdp.hasPrefix("answer"), let remote = Self.names(sdp).first else {
                 return self.world.record.fault("\(device.person.name) is to take what is no answer: \(sdp)")
             }
-            // It may answer an offer of before. Then this connection never comes up.
+            // The answer may be for an earlier offer. Then this connection is never established.
             link.remote = remote
             if !link.isUp { self.connect(link) }
         case .candidate:
@@ -167,7 +167,7 @@ final class WebRTCStacks {
         }
     }
 
-    /// Something about a connection is to change: another offer.
+    /// Changes a connection by another offer.
     func renegotiate(_ device: RoomDevice) {
         let up = self.places(of: device).compactMap { self.links[$0] }.filter(\.isUp)
         guard let link = up.randomElement(using: &self.machine.random) else { return }
@@ -181,7 +181,7 @@ final class WebRTCStacks {
         }
     }
 
-    /// Whether content goes both ways.
+    /// Whether content can be sent both ways.
     func areConnected(_ one: RoomDevice, _ other: RoomDevice, in room: UUIDText) -> Bool {
         self.links.values.contains {
             $0.isUp && $0.device === one && $0.place.room == room && self.other($0)?.device === other

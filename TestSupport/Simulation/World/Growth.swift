@@ -1,13 +1,13 @@
 import Contract
 
-/// What gateways hear while a cluster grows and each gateway's load stays the same. A Notice that is meant for one gateway and heard by
-/// all would show here.
+/// Notices that gateways receive while a cluster grows and each gateway's load stays the same. A Notice for one gateway
+/// that all gateways receive would show here.
 struct Growth {
     static let phonesPerGateway = 4
-    /// Until everybody is logged in.
+    /// Until all phones are logged in.
     static let start: Int64 = .seconds(15)
     static let length: Int64 = .seconds(60)
-    /// Of one phone. It writes to one at the next gateway.
+    /// Between two messages of one phone. It writes to a phone at the next gateway.
     static let pause: Int64 = .milliseconds(1_000)
 
     struct Heard {
@@ -16,10 +16,10 @@ struct Growth {
     }
 
     let gateways: Int
-    /// By channel, since everybody is logged in.
+    /// By channel, since all phones are logged in.
     let heard: [String: Heard]
 
-    /// Of each gateway in a second, of what is meant for one gateway.
+    /// The mean for each gateway in a second, of Notices for one gateway.
     private func mean(_ part: (Heard) -> Int) -> Double {
         let total = self.heard.reduce(0) { $1.key == Keyspace.nodes.name ? $0 : $0 + part($1.value) }
         return Double(total) / Double(self.gateways) / Double(Self.length / .seconds(1))

@@ -1,103 +1,103 @@
 import Contract
 
-/// A bug that somebody might write one day, put into the simulated edge. Each must be found.
+/// A bug that a developer might write one day, put into the simulated edge. Each must be found.
 enum Mutation: String, CaseIterable, Sendable {
-    /// Postgres says that it has committed, and does so a moment later (`synchronous_commit = off`).
+    /// Postgres answers that it has committed, and commits a moment later (`synchronous_commit = off`).
     case answersBeforeCommit
-    /// Mail that nobody acknowledged is not sent again.
+    /// Mail without an acknowledgement is not sent again.
     case sendsOnce
     /// A connection is announced when it binds, and never again.
     case announcesOnce
-    /// A router that takes a partition over does not say so.
+    /// A router that takes over a partition does not announce it.
     case takesOverInSilence
-    /// Nobody notices that Redis was emptied.
+    /// No process notices that Redis was emptied.
     case missesEmptiedBus
     /// Routers and gateways do not reconcile connections, so one whose end was lost stays live for ever.
     case skipsReconciliation
     /// Any answer of a router confirms a connection, also the answer to an older announcement.
     case confirmsByAnyAnswer
-    /// A connection that is announced again says that it is new.
+    /// A repeated announcement calls its connection new.
     case announcesAsNew
-    /// A connection that is announced again does not say how far its client is.
+    /// A repeated announcement does not contain the client's progress.
     case announcesWithoutProgress
-    /// Of two connections that are announced again, nobody knows which was bound later.
+    /// Announcements do not contain the time of the bind: if two are repeated, no router knows the newer connection.
     case forgetsWhenBound
     /// A partition may have two owners.
     case sharesPartitions
-    /// A message that comes again is a new one.
+    /// A repeated message counts as a new one.
     case acceptsRepetitions
     /// A receipt leaves the mail where it is.
     case keepsAcknowledgedMail
-    /// What became of a message is told once, and not stored.
+    /// The delivery status of a message is sent once, and not stored.
     case storesNoOutcomes
-    /// Mail for somebody who is away wakes nobody.
+    /// Mail for an absent recipient sends no wake-up.
     case wakesNobody
 
-    // Of a Redis Cluster.
+    // Bugs of a Redis Cluster.
 
-    /// Nobody hears that a master was replaced.
+    /// No process learns that a master was replaced.
     case keepsPositionAcrossTerms
-    /// What is to leave a stream leaves it on the new master, too.
+    /// A trim meant for a lost master is sent again to the new one.
     case trimsAcrossTerms
-    /// One master's loss is taken for the whole bus's.
+    /// The loss of one master counts as the loss of the whole bus.
     case takesMasterForBus
-    /// A Job that a lost master did not take is sent to the new one, behind newer Jobs.
+    /// A Job that a lost master did not accept is sent to the new one, behind newer Jobs.
     case reroutesMoved
-    /// Nobody hears a Notice, because its listeners have not come to a new master yet: they are taken for gone.
+    /// A Notice has no receivers because its listeners have not reached a new master yet: they count as gone.
     case takesZeroForGone
 
-    // Of a Postgres with a standby that may take its place.
+    // Bugs of a Postgres with a standby that may take its place.
 
-    /// A router owns partitions although no standby may have what their owner before has stored.
+    /// A router owns partitions although possibly no standby has the previous owner's writes.
     case takesOverWithoutBarrier
-    /// On the ground of `takesOverWithoutBarrier`, whose wait comes first: it answers a repetition although no standby may have
-    /// the message.
+    /// Includes `takesOverWithoutBarrier`, whose wait comes first: a router answers a repetition although possibly no
+    /// standby has the message.
     case answersRepeatedWithoutBarrier
 
-    // Mistakes with two connections that show one token.
+    // Bugs with two connections that show one token.
 
-    /// Nobody tells a gateway that its guest is at another one.
+    /// A gateway is not told that its guest is at another one.
     case movesGuestsInSilence
-    /// A connection counts as bound when it is announced, each time anew.
+    /// Each announcement of a connection counts as a new bind.
     case bindsWithEachAnnouncement
 
-    // Of live conversations (contract §17.1).
+    // Bugs of live conversations (contract §17.1).
 
-    /// A gateway does not hear that a listener is removed.
+    /// A gateway is not told that a listener is removed.
     case removalDoesNotCut
-    /// Behind `live_joined` comes a snapshot of the generation before: somebody's cache was not emptied.
+    /// A snapshot of an older generation follows `live_joined`, from a cache that was not emptied.
     case keepsOlderGeneration
-    /// A gateway gives lines from before a listener first joined.
+    /// A gateway sends lines from before a listener first joined.
     case showsEarlierLines
     /// A listener counts a packet to it alone as the next of the sequence.
     case addressedMovesPosition
     /// A listener compares numbers of packets without their epochs.
     case comparesNoEpochs
 
-    // Of rooms (contract §15).
+    // Bugs of rooms (contract §15).
 
     /// A code is not retired in the tables.
     case keepsSpentCodes
     /// The tables keep the first revision of a room.
     case keepsRoomRevision
-    /// The tables do not count the seats that were given.
+    /// The tables do not count the given seats.
     case reusesSeats
-    /// The tables keep the seat of whoever was removed or has left.
+    /// The tables keep the seat of a participant that was removed or has left.
     case keepsSeatsOfRemoved
-    /// The tables do not know who was removed.
+    /// The tables do not remember removed participants.
     case forgetsRemoved
-    /// Nobody hears that somebody is back.
+    /// No participant receives the event `back`.
     case returnsInSilence
-    /// Whoever enters a room is given the last signal that somebody else got there.
+    /// A participant that joins gets the last signal that another one got in the room.
     case givesSignalsToNewcomers
-    /// Each signal is told twice.
+    /// Each signal is sent twice.
     case tellsSignalsTwice
-    /// Candidates reach nobody.
+    /// Candidates are not delivered.
     case losesCandidates
-    /// A client offers, whatever its seat is.
+    /// A client offers from any seat.
     case offersFromAnySeat
 
-    /// What happens to masters of Redis where it shows.
+    /// The masters of Redis in worlds where the bug shows.
     var masters: World.Masters {
         switch self {
         case .keepsPositionAcrossTerms, .trimsAcrossTerms, .reroutesMoved: .many
@@ -106,10 +106,10 @@ enum Mutation: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether Postgres has a standby where it shows.
+    /// Whether Postgres has a standby in worlds where the bug shows.
     var hasStandby: Bool { self == .takesOverWithoutBarrier || self == .answersRepeatedWithoutBarrier }
 
-    /// The worlds in which it shows.
+    /// The kind of worlds in which the bug shows.
     var kind: World.Kind {
         switch self {
         case .removalDoesNotCut, .keepsOlderGeneration, .showsEarlierLines, .addressedMovesPosition, .comparesNoEpochs:
@@ -157,7 +157,7 @@ enum Mutation: String, CaseIterable, Sendable {
         return MailboxJob.bound(bound).encoded()
     }
 
-    /// Behind the news that somebody has entered, the last signal that was told in that room.
+    /// Adds the last signal that was sent in a room behind the event that a participant has entered it.
     private func withLastSignal(_ event: NodeEvent) -> [NodeEvent] {
         let type = RoomSignal.definition.type
         switch event {

@@ -25,7 +25,7 @@ final class GatewayHost {
         self.host = host
         self.gateway = Machine.current.acting(for: host) {
             Gateway(
-                // Nobody is too fast here.
+                // No client exceeds a rate here.
                 configuration: GatewayConfiguration(host: "", port: 0, rates: RateTable(scale: 1_000)), bus: bus,
                 eventLoop: loop,
                 logger: world.logger(host))
@@ -46,7 +46,7 @@ final class GatewayHost {
         return SocketHandler(gateway: self.gateway, id: ConnectionID(value: self.lastConnection))
     }
 
-    /// A load balancer sends nobody to a gateway that cannot hear answers.
+    /// A load balancer sends no client to a gateway that cannot receive answers.
     var isReady: Bool {
         guard !self.host.isDead, self.host.frozenUntil <= Machine.current.now else { return false }
         var isSubscribed = false
@@ -55,7 +55,7 @@ final class GatewayHost {
     }
 }
 
-/// The processes that are there beside gateways. What is started runs until its host dies.
+/// The processes beside gateways. A started service runs until its host dies.
 enum Service: CaseIterable {
     case router, auth, push, calls
 
@@ -108,7 +108,7 @@ enum Service: CaseIterable {
             host.run { await push.reminders.run() }
             host.atDeath { pool.close() }
         case .calls:
-            // Calls themselves are not simulated: live conversations and rooms alone.
+            // Calls are not simulated, only live conversations and rooms.
             let store = PostgresConnection(world.store, executor: world.databaseTurns(), logger: logger)
             let live = Machine.current.acting(for: host) {
                 LiveCoordinator(
@@ -121,7 +121,7 @@ enum Service: CaseIterable {
     }
 }
 
-/// Nobody reports here, and nobody is banned.
+/// Operators without reports and bans.
 private struct NoOperators: OperatorRecords {
     func file(
         _ report: Report, of session: Session, question: AnswerAddress
@@ -134,7 +134,7 @@ private struct NoOperators: OperatorRecords {
     func banEnd(of identity: WhisperID) async throws(StoreError) -> Timestamp? { nil }
 }
 
-/// The provider of all phones. It is reached, or not, and never lies.
+/// The push provider of all phones. It is reachable or not, and never gives a false answer.
 private struct SimulatedProvider: PushProvider, @unchecked Sendable {
     let name = PushProviderName.apns
     private unowned let world: World

@@ -1,6 +1,6 @@
 import Contract
 
-/// What clients saw of every message, and what the cluster did wrong.
+/// The record of every message at the clients, and of broken promises.
 final class Record {
     private struct Message {
         var sender: WhisperID
@@ -15,10 +15,10 @@ final class Record {
     private var messages: [UUIDText: Message] = [:]
     private var order: [UUIDText] = []
     private(set) var faults: [String] = []
-    /// Connections that came live a second time.
+    /// Live arrivals of messages that had already arrived live.
     private(set) var repeatedLive = 0
     private(set) var live = 0
-    /// The connection that each identity opened or logged in on last, if it has not left it.
+    /// Each identity's last opened or logged-in connection, unless it has left that connection.
     private var newest: [WhisperID: (line: Line, number: Int)] = [:]
     private var owners: [ObjectIdentifier: (identity: WhisperID, number: Int)] = [:]
     private var lastNumber = 0
@@ -43,9 +43,9 @@ final class Record {
     }
 
     /// - Parameters:
-    ///   - askedAt: when the page was asked for that it came in.
-    ///   - acknowledgedAt: when its receipt was honoured.
-    /// - Returns: whether it is the first time.
+    ///   - askedAt: when the message's page was requested; nil for live mail.
+    ///   - acknowledgedAt: when the message's receipt was honoured.
+    /// - Returns: whether this is the first arrival.
     func arrives(
         _ id: UUIDText, from sender: WhisperID, to recipient: WhisperID, askedAt: Int64?, acknowledgedAt: Int64?
     ) -> Bool {
@@ -94,7 +94,7 @@ final class Record {
         if self.newest[owner.identity]?.line === line { self.newest[owner.identity] = nil }
     }
 
-    /// Nobody closes the connection that its client opened last, unless it has been silent.
+    /// A gateway must not close the last connection of a client, unless it was silent.
     func closed(_ line: Line, code: UInt16) {
         guard let owner = self.owners[ObjectIdentifier(line)], self.newest[owner.identity]?.line === line else {
             return
@@ -110,8 +110,8 @@ final class Record {
 
     // MARK: Judging
 
-    /// What was promised and not kept, when everybody has had the time to hear everything.
-    /// - Parameter isAway: who sleeps on; their mail waits.
+    /// Reports broken promises, after all clients have had the time to receive everything.
+    /// - Parameter isAway: whether an identity still sleeps; its mail waits.
     func judge(isAway: (WhisperID) -> Bool) {
         for id in self.order {
             let message = self.messages[id]!
@@ -132,7 +132,7 @@ final class Record {
         }
     }
 
-    /// Whether everybody knows everything.
+    /// Whether all clients have received everything.
     func isComplete(isAway: (WhisperID) -> Bool) -> Bool {
         self.messages.values.allSatisfy { message in
             (isAway(message.sender) || message.acceptedAt != nil)

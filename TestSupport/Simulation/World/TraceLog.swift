@@ -1,7 +1,7 @@
 import Logging
 import Telemetry
 
-/// What a process of the cluster says, as a line of the trace.
+/// Writes the log of a process of the cluster to the trace.
 struct TraceLog: LogHandler {
     let host: Host
     var metadata: Logger.Metadata = [:]

@@ -4,8 +4,8 @@ import RouterCore
 import Store
 import StoreModel
 
-/// One course of events: a whole cluster and its clients, played from a seed. First things go wrong for a while, then nothing does,
-/// and in bounded time everything that was promised must have been kept.
+/// One course of events: a whole cluster and its clients, played from a seed. First, faults happen for a while, then
+/// none, and in bounded time every promise must be kept.
 final class World {
     nonisolated(unsafe) static var current: World!
 
@@ -16,7 +16,7 @@ final class World {
         var freeze: Int
         var cut: Int
         var redis: Int
-        /// Of a cluster.
+        /// Losses of a cluster's masters.
         var masters: Int
         var postgres: Int
         var lines: Int
@@ -27,7 +27,7 @@ final class World {
             crash: 0, freeze: 0, cut: 0, redis: 0, masters: 0, postgres: 0, lines: 0, lostStatements: 0)
     }
 
-    /// What its clients do.
+    /// The activity of the clients.
     enum Kind {
         case mail
         /// People whisper and listen.
@@ -38,21 +38,23 @@ final class World {
         case rivals
     }
 
-    /// What Redis is.
+    /// The kind of Redis.
     enum Masters {
         case one
         /// A cluster, whose masters are lost and replaced beside all other faults.
         case many
-        /// The same, and nothing else goes wrong.
+        /// The same, without other faults.
         case lost
     }
 
     static let pageMax = 5
-    /// Nanoseconds. A lookup of the session and the question itself, each with its own limit, and the ways.
+    /// Longest wait for an answer, in nanoseconds: a lookup of the session and the question itself, each with its own
+    /// limit, and the travel times.
     static let answerMax: Int64 = .seconds(26)
-    /// What has been sent may arrive this much later, in milliseconds.
+    /// How much later a sent frame may arrive, in milliseconds.
     static let onTheWay: Int64 = 40_000
-    /// How long everything may take to be told when nothing goes wrong any more. Longer than the longest pause of a resend.
+    /// How long all clients may take to receive everything after the faults. Longer than the longest pause before a
+    /// resend.
     static let quietMax: Int64 = .seconds(900)
 
     let machine: Machine
@@ -61,18 +63,18 @@ final class World {
     let redis = SimulatedRedis()
     let postgres = SimulatedPostgres()
     private(set) var record: Record!
-    /// In live worlds alone.
+    /// Only in live worlds.
     private(set) var scene: LiveScene?
-    /// In worlds of rooms alone.
+    /// Only in worlds of rooms.
     private(set) var rooms: RoomScene?
-    /// In worlds of rivals alone.
+    /// Only in worlds of rivals.
     private(set) var rivals: RivalScene?
     private let kind: Kind
     private let masters: Masters
     private let hasStandby: Bool
-    /// Of each room, for `Mutation.givesSignalsToNewcomers`.
+    /// The last signal of each room, for `Mutation.givesSignalsToNewcomers`.
     var lastSignals: [String: [UInt8]] = [:]
-    /// Until then something goes wrong, or has just been mended; on the machine's clock.
+    /// Until this time a fault lasts, or was just repaired; by the machine's clock.
     private(set) var troubledUntil: Int64 = 0
     private var faultRates: FaultRates
     private var injectsFaults = false
@@ -80,7 +82,7 @@ final class World {
     private var isLastAct = false
     private var isOver = false
     private var isGrowing = false
-    /// Longest time until a client has stored what it sees; nanoseconds.
+    /// Longest time until a client has stored received mail; nanoseconds.
     let storingMax: Int64
     private var phones: [Phone] = []
     private var gateways: [GatewayHost] = []
@@ -91,11 +93,11 @@ final class World {
     /// When routers asked for wake-ups.
     private var wakes: [UUIDText: Int64] = [:]
     private let chattiness: Int
-    /// How long mail is kept. In some worlds it ends before everybody has come back.
+    /// How long mail is kept. In some worlds mail expires before all clients are back.
     let pendingTTL: Duration
     var expires: Bool { self.pendingTTL < Limits.pendingTTL }
-    /// In some worlds what waits is handled in many batches, mailboxes are read one by one, and wake-ups are soon kept
-    /// back.
+    /// In some worlds waiting Jobs are handled in many batches, mailboxes are read one by one, and wake-ups are soon
+    /// kept back.
     let jobsPerPartitionMax: Int
     let store = PostgresConfiguration(url: "postgres://simulated", applicationName: "simulated")
 
@@ -124,7 +126,7 @@ final class World {
         self.jobsPerPartitionMax = [1, 3, RouterLimits.jobsPerPartitionMax][some(2)]
         self.record = Record(self)
         World.current = self
-        // A moment far enough from 1970 for everything that looks back.
+        // A time far enough after 1970 for code that subtracts from it.
         self.machine.begin(at: .seconds(1_767_225_600))
         if masters != .one { self.redis.becomeCluster() }
         self.postgres.mutation = mutation
@@ -158,7 +160,7 @@ final class World {
 
     // MARK: Playing
 
-    /// Nothing goes wrong. Each phone has a gateway of its own choice and writes to the next phone, at the next gateway.
+    /// Plays without faults. Each phone has a fixed gateway and writes to the next phone, at the next gateway.
     func grow(to gateways: Int) -> Growth {
         self.isGrowing = true
         for person in Identities.crowd(of: gateways * Growth.phonesPerGateway) { self.add(person) }
@@ -184,7 +186,7 @@ final class World {
         self.machine.after(Growth.pause) { [unowned self] in self.keepWriting(phone, to: next, until: end) }
     }
 
-    /// - Parameter seconds: how long things go wrong, of the world's time.
+    /// - Parameter seconds: how long faults happen, in the world's time.
     func play(seconds: Int64) {
         switch self.kind {
         case .mail: self.makePhones()
@@ -265,7 +267,7 @@ final class World {
         self.trace("——— over: \(self.record.count)")
     }
 
-    /// Everything has happened that was to happen.
+    /// Whether all expected deliveries have happened.
     private var isQuiet: Bool {
         self.scene?.isQuiet ?? true && self.rooms?.isQuiet ?? true && self.rivals?.isQuiet ?? true
             && self.phones.allSatisfy(\.isSettled)
@@ -275,7 +277,7 @@ final class World {
             && self.phones.allSatisfy { self.hasBeenWoken($0) }
     }
 
-    /// All processes of the cluster end: what they hold can be forgotten.
+    /// Ends all processes of the cluster, so that their memory can be freed.
     func end() {
         for gateway in self.gateways { gateway.host.die() }
         for service in self.services { service.host.die() }
@@ -314,7 +316,7 @@ final class World {
         return two.count == 2 ? two : nil
     }
 
-    /// Once in a while a client does not store what it has seen.
+    /// At times a client does not store received mail.
     func forgets() -> Bool { self.injectsFaults && self.faultRates.lines > 0 && self.machine.random.isOne(in: 12) }
 
     func repeatsJob() -> Bool { self.faultRates.lines > 0 && self.machine.random.isOne(in: 100) }
@@ -323,7 +325,7 @@ final class World {
         self.phones.contains { $0.person.identity == identity && $0.sleepsSince != nil }
     }
 
-    /// A login that its client gave up may be carried out later.
+    /// A login that the client gave up may be carried out later.
     func mayReplace(_ identity: WhisperID) -> Bool {
         self.phones.contains { $0.person.identity == identity && $0.lostProofAt + .seconds(60) > self.machine.now }
     }
@@ -333,7 +335,7 @@ final class World {
         return line.silentUntil < since && line.gateway.host.frozenUntil < since
     }
 
-    /// Whether Redis was away, as the gateway of `line` sees it, at some time since this moment.
+    /// Whether Redis was unreachable for the gateway of `line` at some time since this moment.
     func mayRefuseLogins(since: Int64, on line: Line?) -> Bool {
         guard let line else { return false }
         return self.redis.links.contains { $0.host === line.gateway.host && $0.wasAway(since: since) }
@@ -374,15 +376,16 @@ final class World {
 
     // MARK: Wake-ups
 
-    /// Since then each router owns what it owns, and what another has sent before has come.
+    /// Since this time ownership of partitions is unchanged, and Notices of earlier owners have arrived.
     var ownedSince: Int64 { self.postgres.lastTaken + .seconds(1) }
 
-    /// A router has put it into its stream.
+    /// A router has appended a wake-up to its stream.
     func queued(_ wake: Wake) { self.wakes[wake.wakeID] = self.machine.now }
 
     func pushed(_ token: String, _ wake: UUIDText) {
         self.pushes[token, default: []].append(self.machine.now)
-        // Nobody leaves in such a world. In others a gateway may be gone, or a client silent, and its router cannot know.
+        // No client leaves in such a world. In others a gateway may have died, or a client may be silent, unknown to
+        // its router.
         guard self.masters == .lost, let phone = self.phones.first(where: { $0.person.pushToken == token }),
             let since = phone.liveSince, since >= self.ownedSince, let queuedAt = self.wakes[wake], queuedAt > since
         else { return }
@@ -391,7 +394,7 @@ final class World {
 
     func isProviderAway() -> Bool { self.machine.now < self.providerAwayUntil }
 
-    /// Whoever sleeps, and got mail since, was woken since the oldest of it.
+    /// Whether a sleeping client with new mail was woken since the oldest of it.
     private func hasBeenWoken(_ phone: Phone) -> Bool {
         guard let since = phone.sleepsSince, phone.hasToken,
             let oldest = self.mailbox(phone).first(where: { $0.acceptedAt.milliseconds * 1_000_000 > since })
@@ -446,7 +449,7 @@ final class World {
     private func serversFail() {
         if self.happens(self.faultRates.crash) { self.crashSomething() }
         if self.happens(self.faultRates.freeze), let host = self.hosts.randomElement(using: &self.machine.random) {
-            // What waits already has been put off until then.
+            // Waiting events were already put off until an earlier freeze ends.
             host.frozenUntil = max(host.frozenUntil, self.machine.now + self.some(.seconds(12)))
             self.troubled(for: host.frozenUntil - self.machine.now)
             self.trace("\(host.name) is frozen until \(self.time(host.frozenUntil))")
@@ -469,7 +472,7 @@ final class World {
         self.trace("\(host.name) dies")
         self.troubled(for: .seconds(12))
         host.die()
-        // What the kernel of a dead machine does not say, the server learns later.
+        // If the kernel of a dead machine closes no session, the server notices later.
         let sessions = self.postgres.sessions.filter { $0.host === host }
         let noticed = self.machine.random.isOne(in: 3) ? self.some(.seconds(4)) : 0
         self.machine.after(noticed) { [unowned self] in for session in sessions { self.postgres.end(session) } }
@@ -485,13 +488,13 @@ final class World {
         }
     }
 
-    /// A replica takes its place, unless all is calm by then.
+    /// A replica replaces the master later, unless the faults have ended by then.
     private func loseMaster() {
         let master = Int.random(in: 0..<SimulatedMasters.count, using: &self.machine.random)
         let election = Int64.random(in: SimulatedMasters.election, using: &self.machine.random)
         self.trace("master \(master) of Redis is lost for \(election / 1_000_000) ms")
         self.troubled(for: election + SimulatedMasters.learnedMax)
-        // It was started anew with nothing, or its replica had not been given anything yet.
+        // The new master is empty: the old one restarted without data, or its replica had received nothing.
         let isNew = self.machine.random.isOne(in: 4)
         self.redis.lose(master)
         self.machine.after(election) { [unowned self] in
@@ -513,9 +516,9 @@ final class World {
         if self.machine.random.isOne(in: 3) { self.loseDepartures(isNew: isNew) } else { self.emptyRedis(isNew: isNew) }
     }
 
-    /// That somebody has left stands in Redis alone when that forgets.
+    /// Clients leave, and Redis forgets their departures, which only Redis has.
     private func loseDepartures(isNew: Bool) {
-        // Meanwhile no router tells one of two connections that it has ended.
+        // Meanwhile no router ends one of two rival connections.
         if self.kind == .rivals { self.troubled(for: .seconds(4)) }
         self.leaveUnheard()
         self.machine.after(.milliseconds(1_000)) { [unowned self] in self.emptyRedis(isNew: isNew) }
@@ -526,13 +529,13 @@ final class World {
         self.redis.forgetEverything(isNew: isNew)
     }
 
-    /// People leave while routers stand still. That they have left stands in Redis alone.
+    /// Clients leave while routers are frozen, so that only Redis has their departures.
     private func leaveUnheard() {
         for (service, host) in self.services where service == .router {
             host.frozenUntil = max(host.frozenUntil, self.machine.now + .milliseconds(1_500))
             self.trace("\(host.name) is frozen until \(self.time(host.frozenUntil))")
         }
-        // By then the routers' last look for Jobs is over.
+        // By then the routers' last read of Jobs is over.
         self.machine.after(.milliseconds(600)) { [unowned self] in
             for phone in self.phones where phone.sleepsSince == nil && self.machine.random.isOne(in: 3) {
                 phone.sleep(gatewayHearsAfter: nil)
@@ -546,7 +549,7 @@ final class World {
             self.trace("Postgres restarts")
             self.postgres.restart()
             self.postgres.isAway = true
-            // Once in a while for longer than a question waits: what was asked before is then handled, and nobody wants to know.
+            // At times longer than a question waits: the question is then handled, and its caller no longer waits.
             let longest: Int64 = self.machine.random.isOne(in: 4) ? .seconds(20) : .seconds(4)
             self.machine.after(self.some(longest)) { [unowned self] in self.postgres.isAway = false }
         } else if let session = self.postgres.sessions.randomElement(using: &self.machine.random) {
@@ -566,7 +569,7 @@ final class World {
         self.machine.after(length) { [unowned self] in self.returnStandby() }
     }
 
-    /// It catches up, or it takes the place of the primary, which is lost before it has.
+    /// The standby catches up, or it replaces the primary, which is lost before that.
     private func returnStandby() {
         guard self.postgres.isStandbyAway else { return }
         if self.machine.random.isOne(in: 2) {
@@ -610,7 +613,7 @@ final class World {
 
     private func time(_ nanoseconds: Int64) -> String { "\((nanoseconds - .seconds(1_767_225_600)) / 1_000_000) ms" }
 
-    /// Whoever judges forgives what comes of it.
+    /// Marks a time of faults, whose effects the judges excuse.
     /// - Parameter nanoseconds: from now on.
     func troubled(for nanoseconds: Int64) {
         self.troubledUntil = max(self.troubledUntil, self.machine.now + nanoseconds)
