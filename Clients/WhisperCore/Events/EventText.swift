@@ -3,7 +3,7 @@ import WhisperClient
 
 /// Writes events.
 enum EventText {
-    /// - Returns: `nil` for what hosts are not told yet.
+    /// - Returns: `nil` for live conversations and rooms, whose events have functions of their own.
     static func event(_ event: ClientEvent, number: Int64? = nil, account: WhisperID?) -> [UInt8]? {
         var json = JSONWriter()
         switch event {
