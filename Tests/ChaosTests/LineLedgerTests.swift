@@ -63,7 +63,7 @@ import Testing
         #expect(self.ledger.faults() == ["line twice: bob, visit 1 to c was shown one"])
     }
 
-    /// A line that another visitor was shown earlier is a fault.
+    /// A line that another visitor was shown before this visit began is a fault.
     @Test func whatWasShownBeforeAVisitBeganIsFromBefore() {
         self.listen(self.bob)
         self.say("one", to: self.bob)

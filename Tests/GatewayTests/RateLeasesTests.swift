@@ -304,7 +304,7 @@ private struct RateWorld {
         self.expectBound(world.admitted.flatMap { $0 }, beyond: slack, seed: seed)
     }
 
-    /// Whether or not Redis answers, each gateway keeps to the rate in every span of time.
+    /// Each gateway keeps to the rate in every span of time, even if answers of Redis are lost and its counts, too.
     @Test(arguments: UInt64(0)..<200) func eachGatewayKeepsToTheRateWhenAnswersAreLost(seed: UInt64) {
         var world = RateWorld(seed: seed, answersLost: 30, isEmptied: true)
         world.run()

@@ -18,8 +18,8 @@ package struct PresenceConfiguration: Sendable {
 
 /// Bounds of what one router does for presence and typing.
 package enum PresenceLimits {
-    /// How many of an identity's correspondents are checked to find its peers. An identity that writes to everybody
-    /// must not cost more than others.
+    /// How many recipients of an identity's messages, the latest first, are checked to find its peers. An identity that
+    /// writes to everybody must not cost more than others.
     package static let correspondentsMax: Int64 = 2_000
     /// Pairs remembered as written down today.
     package static let pairsWrittenMax = 500_000

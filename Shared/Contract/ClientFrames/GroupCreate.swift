@@ -33,7 +33,7 @@ package struct GroupCreate: ClientFrame {
             ),
         ])
 
-    /// The signed change is the whole of it.
+    /// Asks for exactly the signed change.
     package init(_ signed: SignedGroupChange) {
         (self.title, self.memberIDs, self.signed) = (signed.title ?? "", signed.added, signed)
     }

@@ -81,7 +81,7 @@ package struct GroupUpdate: ClientFrame {
             ),
         ])
 
-    /// The signed change is the whole of it.
+    /// Asks for exactly the signed change.
     package init(_ signed: SignedGroupChange, of group: UUIDText) {
         (self.groupID, self.title, self.signed) = (group, signed.title, signed)
         (self.addMembers, self.removeMembers, self.roleChanges) = (signed.added, signed.removed, signed.roles)

@@ -64,7 +64,7 @@ package struct LiveAttendance: Hashable, Sendable {
     package var stream: LiveStream
     /// When the listener first joined this stream since it was last admitted. It gets no line completed before.
     package var since: Timestamp
-    /// The client's own position; `nil` begins anew.
+    /// The position that the client says it has; `nil` begins anew.
     package var after: LivePoint?
     /// The request id of the `live_join` that `live_joined` answers.
     package var requestID: String?

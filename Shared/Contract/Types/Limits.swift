@@ -48,8 +48,8 @@ package enum Limits {
     /// The longest life of credentials for relays, in seconds: a day.
     package static let turnSecondsMax: Int64 = 86_400
 
-    /// The most that may wait in one mailbox, in messages and in bytes of stored payload (contract §13a). In all; from
-    /// one sender who is not the recipient's peer; from all such senders together.
+    /// The most that may wait in one mailbox, in messages and in bytes of stored payload (contract §13a): in all, from
+    /// one sender who is not the recipient's peer, and from all such senders together.
     package static let mailboxMessagesMax = 100_000
     package static let mailboxBytesMax = 1 << 30
     package static let strangerMessagesMax = 500

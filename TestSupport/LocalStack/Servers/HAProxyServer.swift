@@ -77,7 +77,7 @@ package actor HAProxyServer {
     /// The part of this machine's memory that clients may take: others of the stack want theirs.
     private static let memoryPart = 4
 
-    /// Bound by memory, and by the descriptors that HAProxy may open: it raises its own limit as far as the system lets
+    /// As many as memory and the descriptors of HAProxy allow: HAProxy raises its own limit as far as the system lets
     /// it.
     private static var connectionsMax: Int {
         descriptorsMax()

@@ -23,7 +23,7 @@ package struct SettingsPage {
 
     package static let services = ["gateway", "auth", "router", "push", "attachments", "calls"]
 
-    /// Settings of most services first, then as they are declared.
+    /// Settings shared by the most services come first; among equally shared ones the order of declaration holds.
     package let rows: [Row]
 
     /// - Parameter lists: what each service prints: a line for each setting, four columns with tabs between.

@@ -6,7 +6,7 @@ import ServerCrypto
 package import Store
 package import Telemetry
 
-/// The clients' requests to attachments (contract §9): they get URLs that they may use.
+/// The clients' requests to attachments (contract §9). A client gets a URL only for an attachment that it may have.
 package struct PublicRoutes: Sendable {
     let sessions: HTTPSessions
     let attachments: AttachmentTable

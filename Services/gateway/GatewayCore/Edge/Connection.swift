@@ -116,6 +116,6 @@ final class Connection {
         (Int(truncatingIfNeeded: self.id.value) + second) % seconds == 0
     }
 
-    /// Its session; after it has ended, the last one.
+    /// The connection's session; after the connection has ended, its last one.
     var session: Session? { self.machine.session }
 }

@@ -27,7 +27,7 @@ extension Router {
         }
     }
 
-    /// Logs a failure, so that it does not stop the other tasks.
+    /// Runs `work` and logs its failure, which does not stop the other tasks.
     private func attempt(_ what: StaticString, _ work: () async throws(StoreError) -> Void) async {
         do throws(StoreError) {
             try await work()

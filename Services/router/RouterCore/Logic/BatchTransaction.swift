@@ -49,7 +49,7 @@ struct BatchTransaction {
         if let first = plan.pages.first { self.page = self.pipeline.add(MailboxTable.read(first.requests)) }
     }
 
-    /// Clients get the outcomes and group events that are not removed again, and confirm them again.
+    /// Leaves confirmed outcomes and group events in the store. Clients get them once more, and confirm them once more.
     mutating func leaveOutRemovals() {
         guard let removals = self.removals else { return }
         self.pipeline.replace(removals.outcomes, with: OutcomesTable.remove([]))

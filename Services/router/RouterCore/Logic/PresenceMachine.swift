@@ -56,8 +56,8 @@ package struct PresenceMachine {
         }
     }
 
-    /// The state for peers that ask now: the one announced last. If it is about to change, they get the announcement
-    /// with all others.
+    /// The state for peers that ask now: the one that all others believe. If it is about to change, they get the
+    /// announcement with all others.
     package func isOnline(_ identity: WhisperID, hasSession: Bool) -> Bool {
         self.entries[identity]?.isToldOnline ?? hasSession
     }

@@ -59,7 +59,7 @@ enum LedgerTable {
         Statement(value: "SELECT router.drop_ledger_day(now(), \(Int32(age.milliseconds / Self.dayMilliseconds)))")
     }
 
-    /// Rows of no day go by their age. Rows that a receipt is just about are left to the next sweep.
+    /// Rows of no day go by their age. Rows that a receipt has just locked are left to the next sweep.
     static func forgetKept(olderThan age: Duration) -> SQL {
         """
         DELETE FROM router.ledger_kept l USING (
