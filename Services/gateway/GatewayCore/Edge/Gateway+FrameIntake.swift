@@ -117,7 +117,7 @@ extension Gateway {
             } refused: {
                 self.refuse(
                     $0,
-                    Refusal(.rateLimited, "too many frames of this type from this address", retryAfterMilliseconds: $1),
+                    Refusal(.rateLimited, "too many frames of this kind from this address", retryAfterMilliseconds: $1),
                     requestID: frame.requestID)
             }
         case .mailbox, .ownMailbox, .share, .ownShare:
@@ -211,7 +211,7 @@ extension Gateway {
             if frame.definition.type == Typing.definition.type { return .ended }
             if frame.definition.isAccepted { return .admitted(overRateFor: milliseconds) }
             self.refuse(
-                connection, Refusal(.rateLimited, "too many frames of this type", retryAfterMilliseconds: milliseconds),
+                connection, Refusal(.rateLimited, "too many frames of this kind", retryAfterMilliseconds: milliseconds),
                 requestID: frame.requestID)
             return .ended
         case .unknown:

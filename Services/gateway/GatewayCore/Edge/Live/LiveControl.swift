@@ -30,7 +30,7 @@ final class LiveControl {
                 self.pass(on: frame, of: principal, within: guess.addressRate, on: $0, host)
             } refused: {
                 host.refuse(
-                    $0, Refusal(.rateLimited, "too many frames of this type", retryAfterMilliseconds: $1),
+                    $0, Refusal(.rateLimited, "too many frames of this kind", retryAfterMilliseconds: $1),
                     requestID: frame.requestID)
             }
         }
@@ -49,7 +49,7 @@ final class LiveControl {
             if $0.isOpen { self.pass(on: frame, of: principal, on: $0, host) }
         } refused: {
             host.refuse(
-                $0, Refusal(.rateLimited, "too many frames of this type from this address", retryAfterMilliseconds: $1),
+                $0, Refusal(.rateLimited, "too many frames of this kind from this address", retryAfterMilliseconds: $1),
                 requestID: frame.requestID)
         }
     }
