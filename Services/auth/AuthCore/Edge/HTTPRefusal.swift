@@ -7,39 +7,38 @@ extension HTTPRefusal {
     package static let notAnID = HTTPRefusal(.invalidPayload, "not a Whisper ID (WSP-XXXX-XXXX-XXXX)")
     package static let noBackup = HTTPRefusal(.notFound, "there is no backup")
     package static let lostRace = HTTPRefusal(
-        .invalidPayload, status: .preconditionFailed, "the backup is not the one named by If-Match")
+        .invalidPayload, status: .preconditionFailed, "the stored backup does not match If-Match")
     package static let backupTooLarge = HTTPRefusal(
         .invalidPayload, status: .contentTooLarge, "the backup is too large")
 
     package static let backupTooLargeForStranger = HTTPRefusal(
         .invalidPayload, status: .contentTooLarge,
-        "the backup is too large for an identity that nobody has exchanged messages with")
+        "the backup is too large for an identity without peers")
 
-    package static let notAProfileID = HTTPRefusal(.invalidPayload, "not a profile's id (a UUID in lower case)")
-    package static let notADocumentName = HTTPRefusal(.invalidPayload, "not the name of a profile's document")
+    package static let notAProfileID = HTTPRefusal(.invalidPayload, "not a profile id (a UUID in lower case)")
+    package static let notADocumentName = HTTPRefusal(.invalidPayload, "not a document name")
     package static let noProfile = HTTPRefusal(.notFound, "there is no such profile")
     package static let noDocument = HTTPRefusal(.notFound, "there is no such document")
     package static let noCondition = HTTPRefusal(
-        .invalidPayload, "a document is written with If-Match and its version, or with If-None-Match: *")
+        .invalidPayload, "writing a document requires If-Match with its version, or If-None-Match: *")
     package static let lostDocumentRace = HTTPRefusal(
-        .invalidPayload, status: .preconditionFailed, "the document is not the one that the request names")
+        .invalidPayload, status: .preconditionFailed, "the stored document does not match If-Match or If-None-Match")
     package static let documentTooLarge = HTTPRefusal(
         .invalidPayload, status: .contentTooLarge, "the document is too large")
 
     package static let profileTooLarge = HTTPRefusal(
         .invalidPayload, status: .contentTooLarge,
-        "the profile's documents together would be too large; without a member that has exchanged messages they may hold less"
-    )
+        "the profile's documents would be too large together; the limit is lower while no member has peers")
     package static let noRoomForStrangers = HTTPRefusal(
-        .rateLimited, "nothing more is kept now for identities that nobody has exchanged messages with",
+        .rateLimited, "too much is stored for identities without peers; try again later",
         retryAfter: StrangerLimits.retryAfter.components.seconds)
 
     init(_ refusal: HeldProfile.Refusal) {
         switch refusal {
-        case .taken: self.init(.forbidden, "the profile belongs to others")
-        case .wrongKey: self.init(.forbidden, "the key opens no such profile")
-        case .profileIsFull: self.init(.forbidden, "the profile has as many members as it may")
-        case .tooManyProfiles: self.init(.forbidden, "the caller is in as many profiles as it may be")
+        case .taken: self.init(.forbidden, "the profile belongs to other identities")
+        case .wrongKey: self.init(.forbidden, "the join key is wrong, or there is no such profile")
+        case .profileIsFull: self.init(.forbidden, "the profile is full")
+        case .tooManyProfiles: self.init(.forbidden, "the caller is a member of too many profiles")
         }
     }
 

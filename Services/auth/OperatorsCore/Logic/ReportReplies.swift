@@ -6,15 +6,15 @@ package enum ReportReplies {
 
     package static let unknownTarget = Answer.refused(Refusal(.notFound, "there is no such identity"))
     package static let forgedEvidence = Answer.refused(
-        Refusal(.invalidPayload, "evidence: not a message that the target has signed for you"))
+        Refusal(.invalidPayload, "evidence: not a message that the target signed for the reporter"))
     package static let tooMany = Answer.refused(
         Refusal(
-            .rateLimited, "too many of your reports are open, or too much evidence: wait until some are reviewed",
+            .rateLimited, "too many open reports, or too much evidence; wait until some are reviewed",
             retryAfterMilliseconds: OperatorsLimits.reportRetryAfter.milliseconds))
     package static let evidenceTooLarge = Answer.refused(
-        Refusal(.invalidPayload, "evidence: too large for a message that the server does not know (any more)"))
+        Refusal(.invalidPayload, "evidence: too large for a message that the server cannot verify"))
     package static let noRoom = Answer.refused(
         Refusal(
-            .rateLimited, "nothing more is kept now for identities that nobody has exchanged messages with",
+            .rateLimited, "too much is stored for identities without peers; try again later",
             retryAfterMilliseconds: OperatorsLimits.reportRetryAfter.milliseconds))
 }

@@ -21,7 +21,7 @@ extension LiveRules {
 
     func check(transcriptDays days: Int) throws(Refusal) {
         guard days <= self.limits.transcriptDaysMax else {
-            throw Refusal(.forbidden, "transcriptDays: lines are not kept that long here")
+            throw Refusal(.forbidden, "transcriptDays: above this server's limit")
         }
     }
 

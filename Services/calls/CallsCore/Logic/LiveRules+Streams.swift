@@ -65,7 +65,7 @@ extension LiveRules {
         if before?.holder != caller {
             let own = open(self.facts.openOf[caller]) { $0.stream?.holder == caller }
             guard own < self.limits.streamsOfIdentityMax else {
-                throw Refusal(.forbidden, "too many streams of the caller have not ended")
+                throw Refusal(.forbidden, "the caller has too many open streams")
             }
         }
         if before == nil {
@@ -73,7 +73,7 @@ extension LiveRules {
                 $0.stream != nil && $0.profile == conversation.profile
             }
             guard all < self.limits.streamsOfProfileMax else {
-                throw Refusal(.forbidden, "too many streams of the profile have not ended")
+                throw Refusal(.forbidden, "the profile has too many open streams")
             }
         }
     }

@@ -44,6 +44,6 @@ extension ConsolePage {
 }
 
 extension HTTPRefusal {
-    static let unreadableForm = HTTPRefusal(.invalidPayload, "the form is too long, or ended early")
-    static let foreignForm = HTTPRefusal(.forbidden, "this form is not of your session: load its page again")
+    static let unreadableForm = HTTPRefusal(.invalidPayload, "the form is too long or incomplete")
+    static let foreignForm = HTTPRefusal(.forbidden, "this form belongs to another session; reload the page")
 }
