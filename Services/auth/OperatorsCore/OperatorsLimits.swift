@@ -1,4 +1,4 @@
-/// The bounds of what operators see and do. Those that clients can see are `Limits`.
+/// The bounds of what operators see and do. `Limits` has the bounds that clients can see.
 package enum OperatorsLimits {
     /// Time that evidence stays after its report was reviewed, and a report after its review (contract §13a).
     package static let evidenceLife = Duration.seconds(30 * 86_400)
@@ -8,7 +8,7 @@ package enum OperatorsLimits {
     /// Time between two sweeps of reports, and batches (`sweepBatch`) of one sweep. The next sweep takes the rest.
     package static let reportSweepEvery = Duration.seconds(600)
     package static let reportSweepRounds = 100
-    /// Advice to somebody with too many open reports when to try again. Operators review some within an hour.
+    /// When a reporter with too many open reports should try again. Operators review some within an hour.
     package static let reportRetryAfter = Duration.seconds(3_600)
 
     /// Room for the database, in bytes, unless an operator sets it.

@@ -35,7 +35,7 @@ package struct GuestDirectory: Sendable {
         }
     }
 
-    /// What the cache says of these tokens has changed.
+    /// Clears the cache entries of these tokens, which have changed.
     package func forget(_ tokenHashes: [Bytes32]) async { await self.cache.forget(tokenHashes) }
 
     private func again(_ tokenHash: Bytes32) async throws(StoreError) -> TokenCache<Guest>.Entry? {

@@ -2,7 +2,7 @@ import Contract
 package import HTTPAccess
 import Store
 
-/// What auth's own operations refuse.
+/// Refusals of auth's own operations.
 extension HTTPRefusal {
     package static let notAnID = HTTPRefusal(.invalidPayload, "not a Whisper ID (WSP-XXXX-XXXX-XXXX)")
     package static let noBackup = HTTPRefusal(.notFound, "there is no backup")

@@ -1,7 +1,7 @@
 package import Contract
 package import Store
 
-/// What this core asks of the operators' core. `main` connects the two.
+/// Requests of this core to the operators' core. `main` connects the two.
 package protocol OperatorRecords: Sendable {
     /// Keeps what an identity says about another.
     /// - Parameter question: what the report came with; taken again it is the same report.

@@ -3,10 +3,10 @@ import Contract
 import HTTPAccess
 package import Store
 
-/// What devices of one person share: who belongs to a profile, and its documents (contract §14.4).
+/// Profiles, which the devices of one person share: members and documents (contract §14.4).
 ///
-/// Whoever changes the members locks the profile's row, and whoever writes a document shares that lock. What is decided
-/// between the lock and the commit is therefore still so at the commit. The caller's own row is locked before the profile's.
+/// A change of the members locks the profile's row, and a write of a document does too. A decision between the lock and
+/// the commit therefore still holds at the commit. The caller's own row is locked before the profile's.
 package struct ProfileService: Sendable {
     private let pool: PostgresPool
     private let news: ProfileNews

@@ -6,7 +6,7 @@ package import Logging
 package import Store
 import Telemetry
 
-/// What auth serves to clients over HTTP: keys of other identities and the contact backup (contract §8), profiles (§14.4).
+/// Auth's HTTP operations for clients: keys of other identities and the contact backup (contract §8), profiles (§14.4).
 package struct PublicRoutes: Sendable {
     let directory: SessionDirectory
     let identities: IdentityTable
@@ -87,7 +87,7 @@ package struct PublicRoutes: Sendable {
         }
     }
 
-    /// The caller's session. What it may do is checked against the database by whoever does it.
+    /// The caller's session. Each operation checks against the database whether the session may do it.
     /// - Parameter peer: where the request's connection comes from.
     func session(
         of request: Request, from peer: NetworkAddress?, within rate: Rate

@@ -26,7 +26,7 @@ struct RejectedTokens: Sendable {
         self.logger = logger
     }
 
-    /// Works until its task is cancelled. What it had taken then is claimed by the next.
+    /// Works until its task is cancelled. Another process claims the entries that it had taken.
     func run() async {
         var consumer = self.consumer
         while !Task.isCancelled {

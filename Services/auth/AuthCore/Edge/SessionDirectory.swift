@@ -3,7 +3,8 @@ package import Contract
 package import Logging
 package import Store
 
-/// Who a token belongs to: the cache in Redis, then Postgres, which alone decides. Without Redis everything is read from Postgres.
+/// Finds the session of a token: in the cache in Redis, then in Postgres, which alone decides. Without Redis everything
+/// is read from Postgres.
 package struct SessionDirectory: Sendable {
     private let sessions: SessionTable
     private let cache: TokenCache<Session>
@@ -21,8 +22,8 @@ package struct SessionDirectory: Sendable {
         return try await self.read(tokenHash)
     }
 
-    /// The session of a token as Postgres has it now. Puts it into the cache. Whoever asks has the token and uses it: the one
-    /// that it was refreshed from ends.
+    /// The session of a token as Postgres has it now. Puts it into the cache. The caller uses this token, so the
+    /// session that it was refreshed from ends.
     package func read(_ tokenHash: Bytes32) async throws(StoreError) -> Session? {
         guard let found = try await self.sessions.live(tokenHash, at: self.clock.store) else {
             await self.forget([tokenHash])

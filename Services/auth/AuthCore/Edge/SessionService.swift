@@ -2,7 +2,7 @@ package import Contract
 import ServerCrypto
 package import Store
 
-/// What happens to a session after its login: refresh, logout, push tokens (contract §4).
+/// Changes of a session after its login: refresh, logout, push tokens (contract §4).
 package struct SessionService: Sendable {
     private let pool: PostgresPool
     private let identities: IdentityTable

@@ -4,9 +4,9 @@ import Logging
 import Store
 import Telemetry
 
-/// Whose tokens are, as Redis has it for gateways. Postgres alone decides; losing the cache costs time.
+/// The holders of tokens, cached in Redis for gateways. Postgres alone decides; losing the cache costs time.
 struct TokenCache<Holder: WireCodable & Equatable & Sendable>: Sendable {
-    /// Whose a token is, and how much longer by the clock of the statement that has read it.
+    /// A token's holder, and the token's remaining time by the clock of the statement that has read it.
     struct Entry: Equatable, Sendable {
         var holder: Holder
         var tokenHash: Bytes32
@@ -30,8 +30,8 @@ struct TokenCache<Holder: WireCodable & Equatable & Sendable>: Sendable {
         return try? Holder(decoding: bytes)
     }
 
-    /// Caches what was read from Postgres, and reads it again: it may have ended in between, and whoever ends it clears the
-    /// cache once. So either this sees the end, or the end clears what this has cached.
+    /// Caches an entry that was read from Postgres, and reads it again: it may have ended in between, and its end
+    /// clears the cache only once. So either the second read finds the end, or the end clears the cached entry.
     func settle(
         _ found: Entry, again: () async throws(StoreError) -> Entry?
     ) async throws(StoreError) -> Holder? {

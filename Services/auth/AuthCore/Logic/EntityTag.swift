@@ -1,6 +1,6 @@
 /// The version of a backup or document as HTTP writes it, and the versions that a client still expects to find (RFC 9110, 8.8.3 and 13.1.1).
 package enum EntityTag {
-    /// What `If-Match` asks for, and what `If-None-Match` does not want.
+    /// The versions that `If-Match` requires, or that `If-None-Match` excludes.
     package enum Expectation: Equatable, Sendable {
         /// `*`: whatever is there, if anything is.
         case any

@@ -14,7 +14,7 @@ package struct IdentityKeys: Equatable, Sendable {
     }
 }
 
-/// What somebody who has proved to hold a signing key may be: an identity that exists, a new one, or nobody.
+/// The claim of a client that has proved that it holds a signing key: an existing identity, or a new one.
 package struct IdentityClaim: Sendable {
     package let whisperID: WhisperID?
     package let signPublicKey: Bytes32

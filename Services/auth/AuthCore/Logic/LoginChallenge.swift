@@ -1,7 +1,7 @@
 package import Contract
 import ServerCrypto
 
-/// A challenge that was given out, as it waits in Redis for its proof. Whoever takes it from there uses it up.
+/// A challenge that was given out, as it waits in Redis for its proof. The first read removes it.
 package struct LoginChallenge: Equatable, Sendable {
     /// Before the random half. Messages are signed over 32-byte digests with the same key: the prefix keeps a challenge
     /// from being one, and clients refuse a challenge without it (contract §4).
@@ -16,8 +16,8 @@ package struct LoginChallenge: Equatable, Sendable {
     package let platform: Platform
     /// The identity that the client said it is.
     package let whisperID: WhisperID?
-    /// What the client is told. What ends the challenge is the end of its key: the process that checks a proof may have
-    /// another clock than the one that gave the challenge out.
+    /// The end that the client is told. The challenge itself ends when its Redis key expires: the process that checks a
+    /// proof may have another clock than the one that gave the challenge out.
     package let expiresAt: Timestamp
 
     /// - Parameter random: `randomBytes` bytes from a cryptographic generator.
@@ -49,7 +49,7 @@ package struct LoginChallenge: Equatable, Sendable {
         case badSignature
     }
 
-    /// Whether `proof` answers this challenge. Whose keys they are is another question (`IdentityClaim`).
+    /// Whether `proof` answers this challenge. `IdentityClaim` decides which identity has the keys.
     package func check(
         _ proof: RegisterProof, node: NodeID, connection: ConnectionID
     ) throws(Fault) {

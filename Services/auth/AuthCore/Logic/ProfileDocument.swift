@@ -2,7 +2,7 @@ package import Contract
 
 /// A document that the devices of one person share.
 struct ProfileDocument: Equatable, Sendable {
-    /// What the server cannot read.
+    /// The encrypted content, which the server cannot read.
     struct Sealed: Equatable, Sendable {
         var nonce: [UInt8]
         var ciphertext: [UInt8]
@@ -12,7 +12,7 @@ struct ProfileDocument: Equatable, Sendable {
     var version: Int64
     var updatedAt: Timestamp
 
-    /// What must be stored for a write to be done.
+    /// The stored state that a write requires.
     enum Condition: Equatable, Sendable {
         /// There is no such document yet.
         case isMissing
@@ -26,7 +26,7 @@ struct ProfileDocumentEntry: Equatable, Sendable {
     var name: ProfileDocumentName
     var version: Int64
     var updatedAt: Timestamp
-    /// Of the ciphertext.
+    /// Size of the ciphertext.
     var sizeBytes: Int64
 }
 

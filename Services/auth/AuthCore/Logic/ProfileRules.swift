@@ -17,7 +17,7 @@ struct HeldProfile: Sendable {
     /// How many profiles the caller is in.
     let profilesOfCaller: Int64
 
-    /// Why something is not done. Whoever has not shown the key of a profile learns nothing from it.
+    /// Why a request is refused. A caller that has not shown the key of a profile learns nothing from it.
     enum Refusal: Equatable, Sendable {
         /// The profile belongs to others.
         case taken
@@ -33,7 +33,7 @@ struct HeldProfile: Sendable {
         case refuse(Refusal)
     }
 
-    /// What a `PUT` of the profile does.
+    /// The effect of a `PUT` of the profile.
     var placing: Placing {
         guard self.joinHash != nil else {
             return self.profilesOfCaller < Limits.profilesJoinedMax ? .create : .refuse(.tooManyProfiles)
@@ -58,7 +58,7 @@ struct HeldProfile: Sendable {
     }
 }
 
-/// What becomes of a profile when somebody is taken out of it.
+/// The effect of removing a member from a profile.
 enum ProfileRemoval: Equatable, Sendable {
     case remove
     /// The profile goes with its last member.

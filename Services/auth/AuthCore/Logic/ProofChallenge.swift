@@ -1,7 +1,7 @@
 package import Contract
 import ServerCrypto
 
-/// A guest's challenge that was given out, as it waits in Redis for its proof. Whoever takes it from there uses it up.
+/// A guest's challenge that was given out, as it waits in Redis for its proof. The first read removes it.
 package struct ProofChallenge: Equatable, Sendable {
     /// Before the random half. Guests sign 32-byte digests with the same key: the prefix keeps a challenge from being one
     /// of those, or a login's (contract §14.3).
@@ -14,7 +14,7 @@ package struct ProofChallenge: Equatable, Sendable {
     package let connection: ConnectionID
     package let signPublicKey: Bytes32
     package let encPublicKey: Bytes32
-    /// What the client is told. What ends the challenge is the end of its key in Redis.
+    /// The end that the client is told. The challenge itself ends when its Redis key expires.
     package let expiresAt: Timestamp
 
     /// - Parameter random: `randomBytes` bytes from a cryptographic generator.

@@ -1,7 +1,7 @@
 package import Contract
 import ServerCrypto
 
-/// What a client shows to prove its session: 43 characters of base64url. Lives in memory on its way to the client only.
+/// The proof of a client's session: 43 characters of base64url. Exists in memory only, on its way to the client.
 package struct SessionToken: Equatable, Sendable {
     package static let randomBytes = 32
 
@@ -27,7 +27,7 @@ package struct SessionToken: Equatable, Sendable {
         self.ascii = Array(text)
     }
 
-    /// What the database and the cache know of the token: SHA-256 of its characters.
+    /// The form in which database and cache store the token: SHA-256 of its characters.
     package var hash: Bytes32 { SHA256.hash(self.ascii) }
 
     package var text: String { String(decoding: self.ascii, as: UTF8.self) }

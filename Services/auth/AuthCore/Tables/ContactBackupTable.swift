@@ -29,7 +29,7 @@ package struct ContactBackupTable: Sendable {
         case written(revision: Int64)
     }
 
-    /// What must be stored for a write to be done (RFC 9110, 13.1.1).
+    /// The stored state that a write requires (RFC 9110, 13.1.1).
     package enum Condition: Equatable, Sendable {
         case anything
         /// It is one of these.

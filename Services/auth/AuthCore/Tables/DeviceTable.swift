@@ -28,8 +28,8 @@ package struct DeviceTable: Sendable {
             """)
     }
 
-    /// Changes push tokens. A token that is set is taken from whoever had it. Those who show the same token at once wait
-    /// for each other: if they only tried again, the last of many would find its tries used up.
+    /// Changes push tokens. A token that is set is taken from the device that had it. Concurrent changes with the same
+    /// token wait for each other: with retries only, the last of many would run out of retries.
     package func setTokens(
         of device: Device, push: UpdateTokens.Change, voip: UpdateTokens.Change, at now: StoreTime,
         in transaction: borrowing Transaction
@@ -53,7 +53,7 @@ package struct DeviceTable: Sendable {
         _ = try await transaction.pipeline(pipeline)
     }
 
-    /// Takes tokens from whoever else has them, and has those who show the same wait for each other until the transaction ends.
+    /// Takes tokens from other devices that have them. Transactions with the same token wait for each other.
     static func taking(
         push: String?, voip: String?, for identity: WhisperID, _ device: PostgresUUID, at now: StoreTime
     ) -> [SQL] {

@@ -13,10 +13,10 @@ package struct GuestTable: Sendable {
         self.strangersBytesMax = strangersBytesMax
     }
 
-    /// Of a guest that has proved itself once: what `prove` writes for a new one.
+    /// The epoch of a guest with one proof: `prove` writes it for a new guest.
     package static let firstEpoch = Epoch(value: 1)
 
-    /// What a guest looks like to `living(_:)`.
+    /// The columns of a guest that `living(_:)` reads.
     private static let columns: StaticString = "guest_id, epoch, token_hash, expires_at, sign_key, is_banned"
 
     /// A guest whose token lives, and for how long by the clock of the statement that has found it.
@@ -25,7 +25,7 @@ package struct GuestTable: Sendable {
         package var left: Duration
     }
 
-    /// What has become of a proof.
+    /// The outcome of a proof.
     package enum Proved: Equatable, Sendable {
         /// - replaced: the token (its hash) before this one.
         case done(Living, replaced: Bytes32?)
@@ -107,7 +107,7 @@ package struct GuestTable: Sendable {
     }
 
     /// Removes guests that were not seen for `Limits.guestTTL`, up to a bound. A banned guest stays as long as its ban.
-    /// Those that another sweep is at are left to it.
+    /// Rows that another sweep has locked are skipped.
     /// - Returns: how many.
     package func sweep(at now: StoreTime, limit: Int) async throws(StoreError) -> Int {
         try await self.pool.execute(

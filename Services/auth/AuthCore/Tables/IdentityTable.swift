@@ -27,7 +27,7 @@ package struct IdentityTable: Sendable {
         return try rows.first?.decode(0)
     }
 
-    /// What a caller learns of another identity.
+    /// The answer to a caller's lookup of another identity.
     package enum Lookup: Equatable, Sendable {
         /// The caller is not `live`.
         case refused(CallerStatus)

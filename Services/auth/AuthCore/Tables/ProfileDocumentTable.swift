@@ -14,7 +14,7 @@ enum ProfileDocumentTable {
         case found(ProfileDocument)
     }
 
-    /// What of all documents is told in a list.
+    /// The list entries of all documents of the profile.
     static func list(of profile: UUIDText) -> Statement<[ProfileDocumentEntry]> {
         Statement(
             """

@@ -1,7 +1,7 @@
 import Contract
 import Store
 
-/// The only code that reads or writes `auth.profile_members`. Whoever writes holds the lock of the profile (`ProfileTable`).
+/// The only code that reads or writes `auth.profile_members`. A writer holds the profile's lock (`ProfileTable`).
 enum ProfileMemberTable {
     /// By age of membership; empty if there is no such profile.
     static func members(of profile: UUIDText) -> Statement<[ProfileMember]> {

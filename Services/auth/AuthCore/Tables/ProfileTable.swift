@@ -11,7 +11,7 @@ enum ProfileTable {
             first: { row throws(StoreError) in try row.next() })
     }
 
-    /// The same for a member. Whoever is none locks nothing, so a profile of others takes as long as none.
+    /// The same for a member. A caller that is no member locks nothing, so a profile of others takes as long as none.
     /// - Returns: whether it is locked. The member may have been removed while this waited.
     static func lock(_ profile: UUIDText, for member: WhisperID) -> Statement<Bool> {
         Statement(
@@ -35,7 +35,7 @@ enum ProfileTable {
             """, decode: { rows in !rows.isEmpty })
     }
 
-    /// What somebody has to be compared with who wants to join. Locks nothing.
+    /// The hash that a joining caller's key is compared with. Locks nothing.
     /// - Returns: the status of the caller, and the hash of the join key; `nil` if there is no such profile.
     static func joinHash(
         of profile: UUIDText, for caller: Caller

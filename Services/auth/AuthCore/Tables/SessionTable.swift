@@ -7,7 +7,7 @@ package struct SessionTable: Sendable {
 
     package init(_ pool: PostgresPool) { self.pool = pool }
 
-    /// What a session looks like to `session(_:)`, with `s` the session and `i` its identity.
+    /// The columns that `session(_:)` reads, with `s` the session and `i` its identity.
     private static let columns: StaticString = """
         s.token_hash, s.whisper_id, s.epoch, s.device_id, s.platform, LEAST(s.expires_at, s.dies_at), i.sign_key, i.is_banned
         """

@@ -5,9 +5,10 @@ package import Logging
 package import Store
 import Telemetry
 
-/// Bans, and their ends. Each change and its record are one transaction; cached sessions are cleared after the commit.
+/// Bans of identities and guests, and their ends. Each change and its record are one transaction; cached sessions are
+/// cleared after the commit.
 ///
-/// Of identities and guests. A ban leaves the epoch and the tokens as they are, so that a banned session is known and told so.
+/// A ban leaves the epoch and the tokens as they are, so that a banned session is recognized and told of the ban.
 package struct Bans: Sendable {
     private let pool: PostgresPool
     private let bans: BanTable

@@ -1,7 +1,8 @@
 package import Contract
 package import Store
 
-/// What bans and reports need of identities, guests and sessions, which another core owns. `main` connects the two.
+/// Operations on identities, guests and sessions that bans and reports need. Another core owns them.
+/// `main` connects the two.
 package protocol Identities: Sendable {
     /// Marks an identity or a guest as banned. Locks it, so that no login is under way at the commit.
     /// - Returns: its epoch; nil if there is none.

@@ -2,7 +2,7 @@ import Contract
 import HTTPAccess
 import Store
 
-// What operators may change. The change and its record are one transaction.
+// Changes that operators may make. The change and its record are one transaction.
 extension OperatorService {
     func ban(_ body: AdminOperations.Ban, _ call: inout AdminGate.Call) async throws(HTTPRefusal) {
         guard let principal = body.principal else { throw .notOneOfTwoIDs }

@@ -3,7 +3,7 @@ package import Contract
 import HTTPAccess
 import Store
 
-// What viewers may ask. Lists have `AdminPage.lookup` entries, one more than a page shows.
+// Requests that viewers may make. Lists have `AdminPage.lookup` entries, one more than a page shows.
 extension OperatorService {
     /// The cluster in numbers.
     package struct Figures: Equatable, Sendable {

@@ -1,7 +1,7 @@
 package import Contract
 import ServerCrypto
 
-/// What makes a report believable.
+/// Checks the evidence of a report.
 package enum Evidence {
     /// How far the evidence of a report is proven, as operators are told.
     package enum Verification: Equatable, Sendable {

@@ -1,6 +1,6 @@
 package import Contract
 
-/// What a `report` is answered with.
+/// Answers to `report`.
 package enum ReportReplies {
     package static func filed(_ id: UUIDText) -> Answer { .reply(ReportAck(reportID: id)) }
 

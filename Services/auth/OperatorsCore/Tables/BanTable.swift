@@ -70,7 +70,7 @@ package struct BanTable: Sendable {
                     """))
     }
 
-    /// Bans that are over by now, a bounded number, locked until the commit. Those that another process has locked are skipped.
+    /// Expired bans, a bounded number, locked until the commit. Bans that another process has locked are skipped.
     package func expired(
         at now: StoreTime, in transaction: borrowing Transaction
     ) async throws(StoreError) -> [PrincipalID] {
@@ -88,7 +88,7 @@ package struct BanTable: Sendable {
             + guests.map { row throws(StoreError) in .guest(try row.decode(0)) }
     }
 
-    /// Whoever was banned since then, with the epoch it has.
+    /// Identities and guests that were banned after `since`, with their epochs.
     package func recent(since: StoreTime) async throws(StoreError) -> [(principal: PrincipalID, epoch: Epoch)] {
         let rows = try await self.pool.query(
             """
@@ -106,7 +106,7 @@ package struct BanTable: Sendable {
         return recent
     }
 
-    /// Those that hold, newest first.
+    /// Bans in force, newest first.
     package func list(before cursor: Cursor?, limit: Int, at now: StoreTime) async throws(StoreError) -> [Entry] {
         let before = cursor?.after ?? .max
         let rows = try await self.pool.query(
@@ -129,7 +129,7 @@ package struct BanTable: Sendable {
         return entries
     }
 
-    /// Of the first two columns one is set.
+    /// Reads the first two columns. One of them is set.
     private static func principal(_ row: inout Row) throws(StoreError) -> PrincipalID {
         let identity = try row.next(WhisperID?.self)
         let guest = try row.next(GuestID?.self)

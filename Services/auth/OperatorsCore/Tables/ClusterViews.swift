@@ -30,7 +30,7 @@ package struct ClusterViews: Sendable {
         package var recipient: WhisperID
         package var messages: Int64
         package var bytes: Int64
-        /// Of the bound that is nearer: 1 is full.
+        /// Fraction used of the bound that is nearer. 1 is full.
         package var fill: Double
 
         package init(recipient: WhisperID, messages: Int64, bytes: Int64, fill: Double) {

@@ -28,9 +28,9 @@ package struct ConsoleSession: Equatable, Sendable {
     }
 }
 
-/// Who is signed in at the console.
+/// The sessions of the console.
 ///
-/// The sessions are in the database, so that they begin and end at all auth processes at once.
+/// They are in the database, so that they begin and end at all auth processes at once.
 package struct ConsoleSessions: Sendable {
     /// Bytes of a session's id: too many to guess, and a multiple of three, which base64 writes without padding.
     private static let idBytes = 33

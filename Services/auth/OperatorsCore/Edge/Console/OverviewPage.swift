@@ -87,7 +87,7 @@ extension ConsolePage {
         """
     }
 
-    /// Of an event; nothing to say if all went well.
+    /// An event's result; `nil` for success.
     static func result(_ result: String) -> HTML? {
         result == AuditEvent.ok ? nil : "<span class=\"tag bad\">\(foreign: result)</span>"
     }
