@@ -42,7 +42,7 @@ import Testing
             try await ReportSweep(
                 ReportTable(bench.pool), configuration: OperatorsConfiguration(), clock: clock, logger: quiet
             ).sweep()
-            // Whoever signs in removes the sessions that have ended.
+            // A new session removes the sessions that have ended.
             _ = try await ConsoleSessionTable(bench.pool).add(
                 Bytes32(), mark: Bytes32(), for: .seconds(60), at: clock.store)
             #expect(

@@ -8,7 +8,7 @@ import Testing
 @testable import AuthCore
 
 @Suite struct FirstLoginsTests {
-    /// Those that come while a transaction waits are stored by the next one.
+    /// Logins that arrive while a transaction waits are stored by the next one.
     @Test func loginsThatComeMeanwhileShareATransaction() async throws {
         try await AuthBench.run(instances: 0) { bench in
             let outcomes = try await self.store(self.logins(20), by: bench)

@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    /// What is judged is the newest month: two who have written to each other.
+    /// Makes alice and bob peers. Peers count for a month after their last exchange.
     private func makePeers(_ bench: AuthBench, daysAgo: Int = 0) async throws {
         let (alice, bob) = (self.alice.id().bits, self.bob.id().bits)
         try await bench.sql(
@@ -148,7 +148,7 @@ import Testing
             """)
     }
 
-    /// Whoever makes many identities cannot store much.
+    /// So a client that makes many identities cannot store much.
     @Test func anIdentityWithoutPeersKeepsASmallBackup() async throws {
         try await AuthBench.run { bench in
             try await bench.addRouter()
@@ -157,7 +157,7 @@ import Testing
             #expect(try await http.put(Self.backup(1, bytes: 65_537), token: token).is(413, .invalidPayload))
             #expect(try await http.get("/backup/contacts", token: token).is(404, .notFound))
             #expect(try await http.put(Self.backup(1, bytes: 65_536), token: token).status == 200)
-            // Who writes to others and is not answered has no peer.
+            // An identity whose messages were not answered has no peer.
             try await bench.sql(
                 "INSERT INTO router.peers VALUES (\(self.alice.id().bits), \(self.bob.id().bits), now())")
             #expect(try await http.put(Self.backup(2, bytes: 65_537), token: token).is(413, .invalidPayload))
@@ -166,7 +166,7 @@ import Testing
             #expect(
                 try await http.put(Self.backup(3, bytes: 200_000), token: token, ifMatch: "\"1\"").is(
                     412, .invalidPayload))
-            // What was stored while there were peers can be read, and replaced by something small.
+            // A backup from the time with peers can be read, and replaced by a small one.
             try await self.makePeers(bench, daysAgo: 31)
             #expect(
                 try await http.put(Self.backup(3, bytes: 200_000), token: token, ifMatch: etag).is(413, .invalidPayload)

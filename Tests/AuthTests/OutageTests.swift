@@ -4,7 +4,7 @@ import Bus
 import Contract
 import Testing
 
-/// What is left when Redis or Postgres fails, or an instance dies.
+/// Auth while Redis or Postgres fails, or after an instance dies.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct OutageTests {
     let alice = TestIdentity(1)
 
@@ -65,7 +65,7 @@ import Testing
                 answer: AnswerAddress(node: bench.near, question: 77), connection: ConnectionID(value: 1), session: nil,
                 body: .session(tokenHash: Bytes32()))
             try await bench.bus.append(request, to: Keyspace.auth)
-            // What is no Job at all stops nobody.
+            // An entry that is no Job does not stop the consumer.
             try await bench.bus.append([0xFF], to: Keyspace.auth.name)
             let taken = try await bench.bus.take(
                 from: Keyspace.auth.name, group: RequestConsumer.group, consumer: "dead", limit: 9, blockFor: .zero)

@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    /// Whoever is removed removes nobody: one of the two stays.
+    /// A removed member removes nobody: one of the two stays.
     @Test func ofTwoWhoRemoveEachOtherOneStays() async throws {
         try await AuthBench.run { bench in
             let (http, profile) = (self.http(bench), self.profile)

@@ -109,7 +109,7 @@ import Testing
             }
             #expect(try await http.remove(bob, from: self.profile, by: bob).status == 200)
             #expect(try await http.document(of: self.profile, by: alice).status == 200)
-            // Whoever has gone may say so again.
+            // A member that has left may repeat the request.
             for _ in 0..<2 { #expect(try await http.remove(alice, from: self.profile, by: alice).status == 200) }
             #expect(try await http.remove(alice, from: self.profile, by: bob).is(404, .notFound))
             for table in ["profiles", "profile_members", "profile_documents"] {
@@ -172,7 +172,7 @@ import Testing
             _ = try await http.putProfile(self.profile, by: bob)
             #expect(try await http.join(self.profile, by: alice).is(403, .forbidden))
             #expect(try await http.putProfile(.random(), by: alice).is(403, .forbidden))
-            // What it is in already it may ask for again.
+            // It may repeat requests for a profile that it is in.
             #expect(try await http.putProfile(profiles[0], key: 2, by: alice).status == 200)
             #expect(try await http.join(profiles[7], by: alice).status == 200)
             #expect(try await http.remove(alice, from: profiles[0], by: alice).status == 200)
@@ -409,7 +409,7 @@ import Testing
 
     // MARK: News
 
-    /// Of a member, at a gateway of its own.
+    /// Sets a member's presence. The gateway follows from the connection's number.
     private func connect(_ login: AuthBench.Login, _ connection: UInt64, _ bench: AuthBench) async throws {
         let node = connection % 2 == 0 ? bench.near : bench.far
         let presence = Presence(
@@ -417,7 +417,7 @@ import Testing
         try await bench.bus.set(Keyspace.presence(login.id), to: presence.encoded(), for: .seconds(60))
     }
 
-    /// What connections have heard, in any order.
+    /// The news that connections received, in any order.
     private func heard(_ bench: AuthBench) -> [String] {
         bench.listener.heard.compactMap { heard in
             guard case .frame(let node, let connection, ProfileChanged.type, let payload) = heard,
@@ -469,7 +469,8 @@ import Testing
             try await expectNews(["1 user 3"])
             _ = try await http.join(self.profile, by: carol)
             try await expectNews(["1 members", "2 members"])
-            // Whoever is away is not waited for. Alice is back when carol has heard: then it was looked where both are.
+            // News does not wait for a member that is offline. Alice reconnects after carol got hers: by then both
+            // presences have been read.
             try await bench.bus.delete([Keyspace.presence(alice.id)])
             #expect(try await http.remove(bob, from: self.profile, by: bob).status == 200)
             try await expectNews(["3 members"])

@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    /// What one process has seen counts at the others.
+    /// Unknown tokens that one process has seen count at the others.
     @Test func processesCountTogether() async throws {
         try await AuthBench.run { bench in
             let (one, two) = (HTTPBench(bench), HTTPBench(bench))

@@ -5,7 +5,7 @@ import ServerCrypto
 
 /// Requests about profiles.
 extension HTTPBench {
-    /// What devices join with, made from a byte.
+    /// A join key, made from a byte.
     static func joinKey(_ byte: UInt8) -> [UInt8] { [UInt8](repeating: byte, count: 32) }
 
     private static let versions = #""protocolVersion":1,"cryptoVersion":1"#
@@ -82,7 +82,7 @@ extension HTTPBench {
 }
 
 extension HTTPBench.Answer {
-    /// Of a profile.
+    /// A profile's members.
     var members: [String] {
         (self.json["members"] as? [[String: Any]])?.compactMap { $0["whisperId"] as? String } ?? []
     }
