@@ -29,7 +29,7 @@ import WebPages
         }
     }
 
-    /// What `PlainSource` may not touch, and what trusted types would refuse.
+    /// `PlainSource` may not touch text over several lines. Trusted types would refuse markup from text.
     @Test func noTextGoesOverSeveralLinesAndNoneBecomesMarkup() throws {
         for name in WebAssets.files.keys where name.hasSuffix(".js") {
             let source = try String(contentsOf: Self.folder.appending(path: name), encoding: .utf8)
@@ -66,7 +66,7 @@ import WebPages
             for file in files {
                 #expect(file.1 == WebAssets.hash && WebAssets.files[String(file.2)] != nil, "\(file.0)")
             }
-            // What the policy of pages would not load.
+            // The pages' policy would load neither.
             #expect(!text.contains("style=") && text.firstMatch(of: #/<script(?![^>]* src=)/#) == nil)
         }
     }
