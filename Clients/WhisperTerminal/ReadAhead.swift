@@ -1,7 +1,7 @@
 import Dispatch
 
-/// What a blocking call gives, element by element, read on a thread of its own. The thread waits while as many elements
-/// as agreed are not taken: nothing is lost, and a pipe keeps the rest. For one reader.
+/// The elements that a blocking call returns, read on a thread of its own. The thread waits while `waitingMax` elements
+/// are not taken: nothing is lost, and a pipe keeps the rest. For one reader.
 struct ReadAhead<Element: Sendable>: AsyncSequence, Sendable {
     private let elements: AsyncStream<Element>
     /// Counts the elements that may be read before the next one is taken.

@@ -15,7 +15,7 @@ struct ListedHeard {
     }
 }
 
-/// Whose conversation a link opens.
+/// The conversation that a link opens.
 struct ListedLook {
     var title: String
     var whisperer: String
@@ -43,12 +43,12 @@ struct ListenWish: Sendable {
 
 /// Live conversations of others.
 extension CoreClient {
-    /// Those that were listened to, the last one first.
+    /// Conversations that were listened to, the last one first.
     func heard() async throws -> [ListedHeard] {
         try await self.answered("live_known").objects("heard").compactMap { ListedHeard($0) }
     }
 
-    /// Nobody is told.
+    /// Shows the conversation of a link. The whisperer gets no event.
     func look(at link: ListenLink) async throws -> ListedLook {
         let look = try await self.answered("live_look") { json in json.add("link", link.text) }
         guard let look = ListedLook(look) else { throw Self.strange }

@@ -79,7 +79,7 @@ struct ListedTranscript {
     }
 }
 
-/// What becomes of a conversation. `nil` leaves something as it is.
+/// Changes of a conversation. `nil` leaves a value as it is.
 struct ConversationChange {
     var title: String?
     var whisperer: String?

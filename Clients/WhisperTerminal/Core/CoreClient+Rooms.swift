@@ -75,7 +75,7 @@ extension CoreClient {
         }
     }
 
-    /// What the WebRTC stack says of connection `number` to a participant.
+    /// Reports an event of the WebRTC stack about connection `number` to a participant.
     func report(_ report: LinkReport, of peer: PrincipalID, number: Int, in room: UUIDText) async throws {
         _ = try await self.answered("room_signal") { json in
             json.add("roomId", room)

@@ -14,13 +14,13 @@ struct ConversationWish: Sendable {
     var transcriptDays: Int
 }
 
-/// Who is at a stream of the user's own.
+/// Callers and listeners of a stream of the user's own.
 struct ListedRoster {
     typealias Person = (id: PrincipalID, name: String)
 
-    /// Those who ask to listen, in the order in which they came.
+    /// People who ask to listen, in order of arrival.
     var callers: [Person]
-    /// Those who may, and whether they do.
+    /// Admitted people, and whether they listen now.
     var listeners: [(person: Person, isPresent: Bool)]
 
     init(_ json: JSONMembers) {
@@ -70,7 +70,7 @@ extension CoreClient {
         }
     }
 
-    /// What is typed, as far as a command has room for it: longer text goes line by line.
+    /// The typed text in pieces that fit into a command: text that is too long is sent line by line.
     static func pieces(of text: String) -> [String] {
         // A core takes no NUL.
         let text = String(String.UnicodeScalarView(text.unicodeScalars.filter { $0 != "\0" }))

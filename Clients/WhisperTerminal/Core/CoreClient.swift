@@ -32,11 +32,11 @@ final class CoreClient: Sendable {
         }
     }
 
-    /// What somebody waits for.
+    /// A pending answer.
     private enum Question: Hashable {
         /// The answer to a line, by its `id`.
         case line(Int64)
-        /// The server's, by the number of the request.
+        /// The server's answer, by the number of the request.
         case server(Int64)
     }
 
@@ -199,7 +199,7 @@ final class CoreClient: Sendable {
 
     // MARK: Events
 
-    /// What happens from now on, starting with how the connection is, if that is known. Ends when the core has gone.
+    /// Events from now on, starting with the state of the connection, if it is known. Ends when the core has gone.
     /// A subscriber that falls behind loses the oldest events; the store has everything.
     func events() -> AsyncStream<ClientEvent> {
         let (events, continuation) = AsyncStream.makeStream(
@@ -321,7 +321,7 @@ final class CoreClient: Sendable {
         if event.string("type") == "answer", let request = event.integer("request") {
             return self.settle(.server(request), Self.result(of: event), isKept: true)
         }
-        // What a daemon says of itself is for its programs.
+        // A daemon's log is for its own programs: only a core in this process prints.
         if event.string("type") == "log", self.isHere { return Self.print(event) }
         if let event = ClientEvent(event) { self.tell(event) }
     }
@@ -340,7 +340,7 @@ final class CoreClient: Sendable {
 
     private static func result(of members: JSONMembers) -> Result<[UInt8], any Error> {
         guard let error = members.object("error") else { return .success(members["result"] ?? Array("{}".utf8)) }
-        // Of JSON-RPC, or as the core has it.
+        // The error inside a JSON-RPC error, or an error as the core writes it.
         let inner = error.object("data") ?? error
         return .failure(
             Refusal(

@@ -27,7 +27,7 @@ extension ClientEvent {
 }
 
 extension LiveNews {
-    /// Of conversations of our own.
+    /// Reads events of our own conversations.
     fileprivate init?(whisperer json: JSONMembers) {
         switch json.string("type") {
         case "liveStarted": self = .started(isResumed: json.bool("isResumed") ?? false)
@@ -55,7 +55,7 @@ extension LiveNews {
         }
     }
 
-    /// Of conversations of others.
+    /// Reads events of other people's conversations.
     fileprivate init?(listener json: JSONMembers) {
         switch json.string("type") {
         case "liveWaiting": self = .waiting

@@ -9,16 +9,16 @@ import WhisperCore
 
 /// HTTP on loopback, for programs that know a token: requests at `/rpc`, events at `/events`, and `/check`.
 final class DaemonHTTP: Sendable {
-    /// Connections at a time. One has one request.
+    /// Concurrent connections. A connection has one request.
     static let connectionsMax = 32
-    /// Of these, streams of events.
+    /// Connections of these that are event streams.
     static let streamsMax = 8
-    /// How long a request may take to come, and until its header has come: before, nobody has shown a token.
+    /// Longest time for the rest of a request after its header, and for the header: before it, no token has been shown.
     static let requestTimeout = TimeAmount.seconds(30)
     static let headTimeout = TimeAmount.seconds(5)
     /// Bytes of all header lines.
     static let headBytesMax = 16 * 1_024
-    /// A stream without events says so often that it is there.
+    /// Interval of signs of life on a stream without events.
     static let streamPause: DispatchTimeInterval = .seconds(20)
 
     let core: Core

@@ -87,7 +87,7 @@ final class DaemonRequest: ChannelInboundHandler {
             var seat: CoreSeat?
             if let consumer = query.consumer {
                 seat = core.seat(of: consumer)
-                // What the server answers would come to nobody.
+                // Otherwise nobody would get the server's answers.
                 guard seat != nil else { return self.answer(.init(.conflict), context) }
             }
             Self.perform(self.body, core, seat, channel)
@@ -110,7 +110,7 @@ final class DaemonRequest: ChannelInboundHandler {
         }
     }
 
-    /// What stands behind the question mark.
+    /// The part of the URI after the question mark.
     private struct Query {
         var consumer: String?
 

@@ -3,9 +3,9 @@ import WhisperCore
 
 /// Gives each numbered event to a program by HTTP, one after the other, until it has taken it.
 struct Webhook: Sendable {
-    /// Whose events these are.
+    /// The consumer of these events.
     static let consumer = "webhook"
-    /// Between two attempts at one event.
+    /// Pauses between attempts at one event.
     static let pauses = Backoff(first: .seconds(1), longest: .seconds(300))
 
     let seat: CoreSeat
@@ -19,7 +19,7 @@ struct Webhook: Sendable {
     func run() async {
         var random = SystemRandomNumberGenerator()
         while let event = await self.seat.nextEvent() {
-            // What tells of now is old when it comes again.
+            // An event without a number tells of now: a repetition would be outdated.
             guard case .object(let members) = JSONText(event), let text = members["seq"],
                 let number = Int64(String(decoding: text, as: UTF8.self))
             else { continue }

@@ -1,6 +1,6 @@
 import TerminalText
 
-/// What a listener sees: completed lines and remarks, and in the last row of a terminal what is being typed. Gives the
+/// The listener's screen: completed lines and remarks, and the live text in the last row of a terminal. Returns the
 /// bytes; touches no terminal.
 struct ListenScreen {
     /// Not a terminal: completed lines and remarks alone, one under the other.

@@ -9,7 +9,7 @@ struct RoomWatch {
     /// - Parameter events: of the core, from before the room was entered.
     /// - Throws: a `Problem` if the daemon has gone or was disconnected.
     func run(_ events: AsyncStream<ClientEvent>) async throws -> RoomEnd {
-        // What came while the room was entered may be among the events as well: saying it twice is harmless.
+        // Changes from the time of entering may be among the events too: printing them twice is harmless.
         var said: RoomView?
         self.say(self.room.view, after: &said)
         for await event in events {
@@ -31,7 +31,7 @@ struct RoomWatch {
         return .left
     }
 
-    /// What is new.
+    /// Prints the changes since `said`.
     private func say(_ view: RoomView, after said: inout RoomView?) {
         defer { said = view }
         if said == nil {

@@ -1,6 +1,6 @@
 import TerminalText
 
-/// What a person can do with a keyboard.
+/// Text or a command from the keyboard.
 enum Key: Equatable {
     case text(String)
     case enter, backspace, delete, left, right, wordLeft, wordRight, home, end, up, down
