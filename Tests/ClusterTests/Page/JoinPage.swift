@@ -155,7 +155,7 @@ struct JoinPage {
         var connections: [String]
     }
 
-    /// What has become of each connection that the page has made.
+    /// The states of each peer connection that the page has made.
     private var connections: [String] {
         get async throws {
             try await self.browser.value(

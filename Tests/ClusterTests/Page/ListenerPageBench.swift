@@ -15,7 +15,7 @@ extension PageCluster {
             try await page.reaches("connected")
             try await alice.types("begin")
             try await page.shows(live: "begin")
-            // A frame's callbacks run before it is painted. What is posted there runs behind it.
+            // A frame's callbacks run before it is painted. A message posted there is handled after the painting.
             _ = try await browser.value(
                 of: """
                     window.painted = {};

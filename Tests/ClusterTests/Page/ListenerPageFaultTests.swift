@@ -3,7 +3,7 @@ import LocalStack
 import TestKit
 import Testing
 
-/// What a reader sees while connections, processes and streams end (contract §14.8, §14.12).
+/// The listener's page while connections, processes and streams end (contract §14.8, §14.12).
 extension PageCluster {
     @Test func aPauseAndTheNextStreamAreFollowed() async throws {
         let alice = try await PageWhisperer(admission: .link)
@@ -82,7 +82,7 @@ extension PageCluster {
             try await alice.types("one\ntwo\nthr")
             try await page.shows(lines: ["one", "two"])
             try await Self.without(.gateway(3 - listeners)) {
-                // What is typed while nobody hears it is not lost.
+                // Text that is typed while the whisperer is disconnected is not lost.
                 try await alice.types("three\nfo")
                 try await alice.comeBack(gateway: listeners)
                 try await alice.types("four\nfi")

@@ -127,7 +127,7 @@ extension PageCluster {
         ).elements.compactMap(\.string)
     }
 
-    /// Whoever reads earlier text is left there; the way to the newest is a button.
+    /// The page does not scroll away from earlier text that is being read; a button leads to the newest.
     @Test func readersStayWhereTheyAre() async throws {
         let alice = try await PageWhisperer("The ferry", admission: .link)
         try await alice.start()
@@ -333,7 +333,7 @@ extension PageCluster {
         #expect(found.elements.compactMap(\.string) == [], "\(place)")
     }
 
-    /// What one would have to scroll sideways, in CSS pixels.
+    /// How far the page could be scrolled sideways, in CSS pixels.
     static func overhang(_ browser: Browser) async throws -> Int64? {
         try await browser.value(
             of: "return document.documentElement.scrollWidth - document.documentElement.clientWidth"

@@ -66,7 +66,7 @@ extension PageCluster {
             #expect(file.status == 200 && file.headers["cache-control"] == "public, max-age=31536000, immutable")
             #expect(file.headers["x-content-type-options"] == "nosniff")
             let text = String(decoding: file.body, as: UTF8.self)
-            // What another page starts with is not loaded.
+            // Another page's start script is not loaded.
             wanted += text.matches(of: #/"\.\/([a-z]+\.js)"/#).map { String($0.1) }.filter { $0 != "join.js" }
             bytes += file.body.count
         }
@@ -74,7 +74,7 @@ extension PageCluster {
         #expect(try await Self.ask("\(folder)/other.js").is(404, "NOT_FOUND"))
         #expect(try await Self.ask("\(folder)/start.js", method: "HEAD").status == 200)
         #expect(try await Self.ask("\(folder)/start.js", method: "POST").status == 405)
-        // Of another release there is what loads the page again, and nothing else.
+        // For another release, only the script that loads the page again is served.
         let other = "/web/\(String(repeating: "0", count: 32))"
         #expect(try await Self.ask("\(other)/start.js").headers["cache-control"] == "no-store")
         #expect(try await Self.ask("\(other)/wire.js").is(404, "NOT_FOUND"))

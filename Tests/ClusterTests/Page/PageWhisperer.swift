@@ -5,7 +5,7 @@ import TestKit
 
 @testable import WhisperClient
 
-/// Whoever types, for the listener's page: the client core's machine and keys on a connection of a test's own.
+/// A whisperer for the listener's page: the client core's machine and keys on a connection of a test's own.
 actor PageWhisperer {
     /// How the whisperer answers a knock.
     enum Admission: Sendable, Equatable {
@@ -49,12 +49,12 @@ actor PageWhisperer {
     private var tasks: [Task<Void, Never>] = []
     private(set) var knocks: [Knock] = []
     private var admitted: [PrincipalID: Bytes32] = [:]
-    /// What the server said that is not listed elsewhere, the newest last.
+    /// The server's frames that are not listed elsewhere, the newest last.
     private(set) var heard: [JSONFrame] = []
     private(set) var holds = false
     /// Lines get a signature that is another stream's.
     private var forges = false
-    /// Of the newest stream, if it has ended or not.
+    /// The content id of the newest stream, also after its end.
     var content: UUIDText { self.machine.content }
 
     /// A conversation that has not begun.
@@ -88,7 +88,7 @@ actor PageWhisperer {
 
     struct Failed: Error { var what: String }
 
-    /// What the whisperer gives away. With `name` in it, if there is one.
+    /// The conversation's link, with `name` in it if there is one.
     nonisolated func link(name: String? = nil) -> String {
         ListenLink(
             origin: Cluster.stack.publicURL, conversation: self.id, name: name, secret: SecretBytes(self.linkSecret)
@@ -170,7 +170,7 @@ actor PageWhisperer {
         }
     }
 
-    /// What of a shared transcript the test needs.
+    /// A shared transcript.
     struct Share: Sendable {
         var id: String
         var secret: [UInt8]

@@ -15,7 +15,7 @@ struct TranscriptPage {
         var number: Int
         var text: String
         var isVerified = true
-        /// What is said before the line, because lines are missing there.
+        /// The remark before the line that lines are missing there.
         var gap: String?
     }
 

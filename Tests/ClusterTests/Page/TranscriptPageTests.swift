@@ -17,7 +17,7 @@ extension PageCluster {
         try await alice.says("last")
         for line in 1...7 { try await alice.stores(line) }
         let share = try await alice.share()
-        // What is sealed with a later key is not shared: a listener gets that key, readers of the transcript do not.
+        // Lines sealed with a later key are not shared: a listener gets that key, readers of the transcript do not.
         try await Browser.open { browser in
             let page = try await ListenerPage.open(alice.link(), in: browser)
             try await page.join()

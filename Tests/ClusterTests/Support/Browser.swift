@@ -54,13 +54,13 @@ struct Browser {
         try await self.value(of: "return !document.querySelector('\(selector)')?.checkVisibility()") == .bool(true)
     }
 
-    /// What a script in the page returns.
+    /// The result of a script in the page.
     @discardableResult
     func value(of script: String) async throws -> JSON {
         try await self.command("execute/sync", ["script": script, "args": [JSON]()])
     }
 
-    /// What an asynchronous function in the page returns. `script` is its body; `args` are what it gets.
+    /// The result of an asynchronous function in the page. `script` is its body; `args` are its arguments.
     func asyncValue(of script: String, _ args: [JSON] = []) async throws -> JSON {
         try await self.session.asyncValue(of: script, args)
     }
@@ -68,15 +68,15 @@ struct Browser {
     /// The value of a cookie, also of one that pages cannot see.
     func cookie(_ name: String) async throws -> JSON { try await self.question("cookie/\(name)") }
 
-    /// What the browser had to complain of since it was asked last: broken rules, missing files. Not the answers' own status.
+    /// Severe entries in the browser's log since the last call, such as broken policies; not those of the network.
     func complaints() async throws -> [String] {
         try await self.command("se/log", ["type": "browser"]).elements
             .filter { $0["level"]?.string == "SEVERE" && $0["source"]?.string != "network" }.map(\.text)
     }
 
-    /// What the browser has sent and got since it was asked last (Chrome DevTools Protocol, domain `Network`), by method.
+    /// This window's network events since the last call (Chrome DevTools Protocol, domain `Network`), by method.
     func traffic() async throws -> [(method: String, parameters: JSON)] {
-        // A session hears of every window of the browser.
+        // A session gets the events of every window of the browser.
         let own = try await self.shared.targets(of: self.context)
         return try await self.command("se/log", ["type": "performance"]).elements.compactMap { entry in
             guard let text = entry["message"]?.string, let event = try? JSON(parsing: Array(text.utf8)),

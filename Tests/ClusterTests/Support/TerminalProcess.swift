@@ -32,7 +32,7 @@ struct TerminalProcess {
         return Self(process: process, pipe: handle, log: log)
     }
 
-    /// What it printed so far, line by line.
+    /// The process's output so far, line by line.
     var lines: [String] {
         (try? String(contentsOfFile: self.log, encoding: .utf8))?.split(separator: "\n").map { String($0) } ?? []
     }
