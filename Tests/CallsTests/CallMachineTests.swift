@@ -203,7 +203,7 @@ extension CallMachine {
         #expect(call.pendingFrames.allSatisfy { $0.side == .callee })
     }
 
-    /// Who changes networks in the middle of a call gets what it has not confirmed; but not for 12 h.
+    /// A party that changes networks during a call gets the frames that it has not confirmed; but not for 12 h.
     @Test func aQuietCallKeepsNoCandidates() {
         var call = newCall()
         call.writeAll()
@@ -223,13 +223,13 @@ extension CallMachine {
         call.tick(at: quiet)
         #expect(call.pendingFrames.isEmpty)
         #expect(call.candidatesDropped == 0)
-        // What is said later is kept as long.
+        // Later frames are kept for the same time.
         _ = call.said(.candidate, by: .caller, on: elsewhere, mark: 7, payload: [], at: quiet)
         call.tick(at: quiet + CallLimits.quietAfter - .milliseconds(1))
         #expect(call.pendingFrames.map(\.kind) == [.candidate])
     }
 
-    /// Candidates for who is away go as well, and count as dropped; the answer waits.
+    /// Candidates for a party that is away are removed too, and count as dropped; the answer waits.
     @Test func aQuietCallKeepsTheAnswerThatWasNotWritten() {
         var call = newCall()
         call.writeAll()
@@ -310,8 +310,8 @@ extension CallMachine {
         #expect(call.requestID(for: sent[0].pending, on: sent[0].leg) == "r2")
     }
 
-    /// Whatever happens in whatever order: it ends once, numbers grow, the callee hears of the call before all else, and
-    /// nothing is kept for a call that is over but its end.
+    /// In any order of events a call ends once, its numbers grow, and the callee gets the call's beginning first. For a
+    /// call that is over only its end is kept.
     @Test(arguments: UInt64(0)..<300) func keepsItsPromisesWhateverTheOrder(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var call = newCall(calleeAt: Bool.random(using: &random) ? there : nil)

@@ -67,7 +67,7 @@ extension CallRules {
         #expect(phase == "answered")
     }
 
-    /// What each call came to.
+    /// The phase of a call, or the reason of its end.
     fileprivate func phase(_ id: String, _ one: WhisperID, _ other: WhisperID) -> String {
         switch self.book.call(UUIDText(id)!, between: one, and: other)?.phase {
         case nil: "unknown"
@@ -232,7 +232,7 @@ extension CallRules {
         #expect(Set(rules.slots.after.keys) == [alice, bob] && rules.slots.rings.isEmpty)
     }
 
-    /// What rings for a caller goes on also when the caller's own call is answered.
+    /// A call that rings for a caller continues when the caller's own call is answered.
     @Test func anAnswerEndsNothingThatRingsForTheCaller() throws {
         var rules = rules()
         #expect(rules.hear(try frame(CallInitiate.definition, ids[0], alice, bob)) == "done")
@@ -240,7 +240,7 @@ extension CallRules {
         #expect(rules.phase(ids[0], alice, bob) == "ringing")
     }
 
-    /// Of two calls that cross the lower lives, also when its callee is rung by somebody else.
+    /// When two calls cross, the one with the lower id lives, even if its callee is rung by a third party.
     @Test func theLowerOfTwoCallsLivesBesideOneThatRings() throws {
         var rules = rules()
         let ring = "00000000-0000-4000-8000-000000000003"
@@ -254,7 +254,7 @@ extension CallRules {
         #expect(rules.phase(ids[0], carol, bob) == "answered")
     }
 
-    /// Who cannot begin a call ends none by trying.
+    /// A caller that cannot begin a call ends none by trying.
     @Test func aCallThatCannotBeginEndsNoneThatItCrosses() throws {
         var rules = rules()
         #expect(rules.hear(try frame(CallInitiate.definition, ids[1], alice, bob)) == "done")
@@ -343,13 +343,13 @@ extension CallRules {
         #expect(slots.take(self.other, caller: bob, callee: carol, at: start) == true)
         #expect(slots.take(third, caller: dave, callee: bob, at: start) == false)
         #expect(slots.take(third, caller: bob, callee: dave, at: start) == false)
-        // Who answers takes the slot from the call that had it.
+        // The answering callee's slot is taken from the call that had it.
         #expect(slots.answer(self.one, caller: alice, callee: bob, at: start) == self.other)
         #expect(slots.after.mapValues(\.call) == [alice: self.one, bob: self.one])
         #expect(slots.rings == [carol: self.other])
     }
 
-    /// Whose phone died in a call can be called again: at once by starting anew, or when it has been away for long.
+    /// The line of a party whose phone died in a call is free again after a new call of that party, or a long absence.
     @Test func anAnsweredCallDoesNotHoldALineForever() {
         var slots = BusySlots()
         #expect(slots.take(self.one, caller: alice, callee: bob, at: start) == true)
@@ -357,7 +357,7 @@ extension CallRules {
         slots = BusySlots(slots.after)
         let later = start + CallLimits.slotLostAfter
         #expect(slots.take(self.other, caller: carol, callee: bob, at: later) == false)
-        // While nobody could look who is there, nobody is away.
+        // Time in which presence could not be checked does not count as absence.
         var blind = BusySlots(slots.after, notedSince: start + .seconds(1))
         let looked = later + .seconds(1)
         #expect(blind.take(self.other, caller: carol, callee: bob, at: looked) == false)

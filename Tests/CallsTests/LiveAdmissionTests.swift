@@ -76,7 +76,7 @@ import Testing
         #expect(bench.tellings.isEmpty, "nobody is asked about whoever is admitted")
     }
 
-    /// What told the holder may be lost (contract §14.12).
+    /// The notice to the holder may be lost (contract §14.12).
     @Test func theHolderIsToldAgainOfThoseWhoWait() throws {
         var bench = try LiveBench.created()
         let listener = LiveBench.Listener(9)

@@ -76,9 +76,9 @@ struct LiveBench {
     var openIn: [UUIDText: Int] = [:]
     var bounds = LiveRules.LiveBounds()
     var tellings: [LiveTelling] = []
-    /// Of the last event: what is to be stored.
+    /// The lines of the last event that are to be stored.
     var lines: [LiveLine] = []
-    /// Of whom auth knows nothing.
+    /// Principals that auth does not know.
     var unknown: Set<PrincipalID> = []
 
     init() { self.members = [self.phone.id, self.tablet.id] }

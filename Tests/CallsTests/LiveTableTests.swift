@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    /// What the tables keep of a conversation: not who attends where.
+    /// A conversation as the tables keep it: without its attendances.
     private static func kept(_ conversation: LiveMachine) -> LiveMachine {
         var kept = conversation
         (kept.attendances, kept.waiting, kept.knocksToldAt) = ([:], [:], [:])

@@ -148,7 +148,7 @@ import Testing
 
 /// Old Jobs, in a batch.
 @Suite struct LineBatchTests {
-    /// A client whose frame is dropped hears INTERNAL_ERROR. Of a line nobody would hear.
+    /// A client whose frame is dropped gets INTERNAL_ERROR. A dropped line would go unnoticed.
     @Test func anOldLineIsStoredAllTheSame() {
         let line = LiveBench().line(1)
         var batch = LiveBatch()
