@@ -45,7 +45,7 @@ package struct RingingRoutes: Sendable {
         }
     }
 
-    /// What Redis shows, or else Postgres: nothing there proves nothing.
+    /// The calls that Redis shows, else those in Postgres: a missing key in Redis proves nothing.
     private func calls(for identity: WhisperID) async throws(StoreError) -> [RingingCall] {
         if let call = await self.shown(to: identity), call.ringsUntil > .now { return [call] }
         return try await self.pool.query(CallTable.ringing(for: identity, at: .now))

@@ -123,7 +123,7 @@ package struct TranscriptRoutes: Sendable {
     private func deleteShare(_ request: Request, _ context: ClientContext) async throws(HTTPRefusal) -> Response {
         let (identity, conversation) = try await self.caller(request, context)
         try await self.requireMember(identity, of: conversation)
-        // What is no id names no share: there is nothing to delete.
+        // A text that is no id names no share: there is nothing to delete.
         if let share = Self.id("shareId", context) {
             try await self.run(TranscriptShareTable.delete(share, of: conversation))
         }

@@ -2,7 +2,7 @@ package import Contract
 
 /// All calls of the shares that one process owns. A batch changes it, and is then either committed or taken back.
 package struct CallBook: Sendable {
-    /// What one batch did to one call.
+    /// The change that one batch made to one call.
     package struct Change: Sendable {
         package var wakeID: UUIDText
         package var before: CallMachine?
@@ -64,7 +64,7 @@ package struct CallBook: Sendable {
         return sent
     }
 
-    /// What the batch has changed so far.
+    /// The changes of the batch so far.
     package var changes: [Change] {
         self.undo.compactMap { wakeID, before in
             let after = self.calls[wakeID]
@@ -79,7 +79,7 @@ package struct CallBook: Sendable {
         self.undo = [:]
     }
 
-    /// Forgets the calls of shares that belong to somebody else now.
+    /// Forgets the calls of shares that another process owns now.
     package mutating func keep(_ isKept: (CallMachine) -> Bool) {
         for (wakeID, call) in self.calls where !isKept(call) { self.set(nil, at: wakeID) }
     }

@@ -20,7 +20,7 @@ package struct CallMachine: Equatable, Sendable {
     }
 
     package let callID: UUIDText
-    /// What push knows the call by, and the cluster itself. Unlike `callID` nobody chooses it.
+    /// The call's id for push and inside the cluster. Unlike `callID` no client chooses it.
     package let wakeID: UUIDText
     package let caller: WhisperID
     package let callee: WhisperID
@@ -117,7 +117,7 @@ package struct CallMachine: Equatable, Sendable {
         if case .ended = self.phase { true } else { false }
     }
 
-    /// When nobody needs to know of it any more (contract §7).
+    /// When the call may be forgotten (contract §7).
     package var forgetAt: Timestamp {
         switch self.phase {
         case .ringing: max(self.startedAt + Limits.callUnansweredTTL, self.ringsUntil)
@@ -128,7 +128,7 @@ package struct CallMachine: Equatable, Sendable {
         }
     }
 
-    /// Sides that something waits for and of whom nobody knows where they are.
+    /// Sides with waiting frames or a ringing call, whose connection is unknown.
     package var missing: [CallSide] {
         CallSide.allCases.filter { side in
             self.leg(of: side) == nil
@@ -152,7 +152,7 @@ package struct CallMachine: Equatable, Sendable {
     package mutating func asked(_ requestID: String?, on leg: CallLeg, at now: Timestamp) {
         self.connected(.caller, on: leg)
         self.openRequest = requestID.map { OpenRequest(requestID: $0, leg: leg) }
-        // What the caller may have missed is said again; the callee hears nothing twice.
+        // Frames that the caller may have missed are sent again; the callee gets nothing twice.
         let kept = self.pendingFrames.filter { $0.side == .caller }
         guard kept.isEmpty else {
             if kept.allSatisfy({ $0.progress == .written }) { self.sayAgain(to: .caller) }
@@ -224,7 +224,7 @@ package struct CallMachine: Equatable, Sendable {
         let openMax =
             self.leg(of: side.other) == nil ? Limits.callCandidatesBufferedMax : CallLimits.candidatesUnderWayMax
         var bytes = kept.reduce(payload.count) { $0 + $1.payload.count }
-        // What has been written makes room for what has not.
+        // Written candidates make room for unwritten ones.
         while open < openMax, kept.count >= Limits.callCandidatesBufferedMax || bytes > CallLimits.candidateBytesMax,
             let oldest = kept.firstIndex(where: { $0.progress == .written })
         {
@@ -274,8 +274,8 @@ package struct CallMachine: Equatable, Sendable {
         for side in CallSide.allCases { self.resend(to: side, at: now) }
     }
 
-    /// An answered call may last for hours. What a side has not confirmed is of use only as long as that side may be changing networks;
-    /// an answer that was not written yet waits all the same.
+    /// An answered call may last for hours. Unconfirmed frames are useful only while their side may be changing
+    /// networks. An answer that was not written yet still waits.
     private mutating func forgetIfQuiet(at now: Timestamp) {
         guard case .answered = self.phase, !self.pendingFrames.isEmpty else { return }
         guard let heardAt = self.heardAt else {
@@ -287,7 +287,8 @@ package struct CallMachine: Equatable, Sendable {
         self.pendingFrames.removeAll { $0.kind == .candidate || $0.progress == .written }
     }
 
-    /// What was sent long ago is sent again, and all that was sent behind it: a beginning must not come behind its end.
+    /// Sends again frames that are not written `resendAfter` after sending, and all frames behind them: a call's
+    /// beginning must not arrive after its end.
     private mutating func resend(to side: CallSide, at now: Timestamp) {
         var isLate = false
         for index in self.pendingFrames.indices where self.pendingFrames[index].side == side {
@@ -307,7 +308,7 @@ package struct CallMachine: Equatable, Sendable {
         let answeredAt: Timestamp? = if case .answered(let at) = self.phase { at } else { nil }
         self.phase = .ended(reason, at: now, by: side, answeredAt: answeredAt)
         self.marks = []
-        // A side that is there hears what was said before the end, in order; one that is away only needs the end.
+        // A connected side gets the frames before the end, in order; a side that is away only needs the end.
         let present = CallSide.allCases.filter { self.leg(of: $0) != nil }
         self.pendingFrames.removeAll { $0.progress == .written || !present.contains($0.side) }
     }
@@ -328,14 +329,14 @@ package struct CallMachine: Equatable, Sendable {
         }
     }
 
-    /// A side that speaks has what was written to it: a socket that only took the bytes may be one that nobody reads any more. While
-    /// it rings the callee may come by another connection all the same, and needs the whole.
+    /// A frame from a side confirms what was written to it: a write alone proves nothing, as the socket may be dead.
+    /// While the call rings, the callee may connect elsewhere, and needs all frames.
     private mutating func isHeard(_ side: CallSide) {
         guard side == .caller || !self.isRinging else { return }
         self.pendingFrames.removeAll { $0.side == side && $0.progress == .written }
     }
 
-    /// Somebody looked where a side is. Only news if that was not known.
+    /// Presence has returned a side's connection. Ignored if one was known.
     package mutating func located(_ side: CallSide, on leg: CallLeg?) {
         guard self.leg(of: side) == nil else { return }
         if let leg { return self.connected(side, on: leg) }
@@ -366,7 +367,7 @@ package struct CallMachine: Equatable, Sendable {
         // The side has another leg by now, and gets the frame there.
         guard self.leg(of: pending.side) == leg else { return }
         guard isWritten else { return self.lost(pending.side, on: leg) }
-        // Behind the end nobody needs it again.
+        // After the end the frame is not needed again.
         guard !self.isOver || pending.kind == .end else {
             self.pendingFrames.remove(at: index)
             return
@@ -378,7 +379,7 @@ package struct CallMachine: Equatable, Sendable {
         }
     }
 
-    /// What is to be sent now, in order; counts as sent from here on.
+    /// The frames to send now, in order. They count as sent from here on.
     package mutating func dispatch(at now: Timestamp) -> [(pending: PendingCallFrame, leg: CallLeg)] {
         var sent: [(pending: PendingCallFrame, leg: CallLeg)] = []
         for index in self.pendingFrames.indices where self.pendingFrames[index].progress == .waiting {
@@ -391,7 +392,7 @@ package struct CallMachine: Equatable, Sendable {
 
     // MARK: Pieces
 
-    /// Of a call that is over, a side that has moved hears nothing else.
+    /// A side that has changed its connection gets only the end of a call that is over.
     private mutating func keepOnlyTheEnd(for side: CallSide) {
         guard self.isOver else { return }
         self.pendingFrames.removeAll { $0.side == side && $0.kind != .end }
@@ -416,7 +417,7 @@ package struct CallMachine: Equatable, Sendable {
 }
 
 extension Refusal {
-    /// Unknown, over, or between others: all the same to whoever asks.
+    /// Unknown, over, or between others: the caller cannot tell which.
     package static let noSuchCall = Refusal(.notFound, "there is no such call")
     package static let answeredItself = Refusal(.forbidden, "only the callee can answer")
 }

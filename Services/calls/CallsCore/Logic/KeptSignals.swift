@@ -1,11 +1,12 @@
 package import Contract
 
-/// Signals for participants who are not connected, and which signals have come. In memory alone: what is lost is offered anew
-/// (contract §15.2). A batch changes it, and is then either committed or taken back. Pure: the time is an argument.
+/// Signals for participants who are not connected, and marks of received signals. In memory only: peers offer
+/// lost signals again (contract §15.2). A batch changes it, and is then either committed or taken back. Pure: the time
+/// is an argument.
 package struct KeptSignals: Sendable {
-    /// Of one pair.
+    /// Bytes kept for one pair.
     package static let pairBytesMax = 262_144
-    /// Of the process. Beyond it a signal is not kept.
+    /// Bytes kept by the process. Beyond it a signal is not kept.
     package static let bytesMax = 64 * 1_048_576
     /// Nonces remembered of one room, to know a repeated signal by.
     package static let marksMax = 256
@@ -26,12 +27,12 @@ package struct KeptSignals: Sendable {
         var nonce: [UInt8]
     }
 
-    /// What is known of one room.
+    /// The kept signals and marks of one room.
     private struct Room {
         var kept: [Pair: [Kept]] = [:]
         /// In the order in which they came.
         var marks: [Mark] = []
-        /// Of `kept`.
+        /// Bytes of `kept`.
         var bytes = 0
 
         var isEmpty: Bool { self.kept.isEmpty && self.marks.isEmpty }
@@ -49,7 +50,7 @@ package struct KeptSignals: Sendable {
 
     package init() {}
 
-    /// - Returns: whether it has come before.
+    /// - Returns: whether the signal was received before.
     package mutating func isRepeated(_ nonce: [UInt8], from sender: PrincipalID, in room: UUIDText) -> Bool {
         let mark = Mark(from: sender, nonce: nonce)
         if self.rooms[room]?.marks.contains(mark) == true { return true }
@@ -87,7 +88,7 @@ package struct KeptSignals: Sendable {
 
     private static func size(of list: [Kept]) -> Int { list.reduce(0) { $0 + $1.payload.count } }
 
-    /// What waits for somebody who has come back, in the order in which it came.
+    /// Takes the signals for a participant who is back, in order of arrival.
     package mutating func take(for peer: PrincipalID, in room: UUIDText, at now: Timestamp) -> [[UInt8]] {
         let waiting = self.rooms[room]?.kept.filter { $0.key.to == peer } ?? [:]
         guard !waiting.isEmpty else { return [] }
@@ -96,7 +97,7 @@ package struct KeptSignals: Sendable {
             .map(\.payload)
     }
 
-    /// Forgets what concerns somebody who has no seat any more.
+    /// Forgets the signals from and to a participant without a seat.
     package mutating func forget(_ participant: PrincipalID, in room: UUIDText) {
         let pairs = (self.rooms[room]?.kept.keys).map { $0.filter { $0.from == participant || $0.to == participant } }
         guard let pairs, !pairs.isEmpty else { return }
@@ -108,7 +109,7 @@ package struct KeptSignals: Sendable {
         self.change(room) { $0 = Room() }
     }
 
-    /// Forgets what is too old, and the marks of rooms that are not in memory.
+    /// Forgets signals that are too old, and the marks of rooms that are not in memory.
     package mutating func age(at now: Timestamp, keeping isKept: (UUIDText) -> Bool) {
         for (id, room) in self.rooms {
             let old = room.kept.filter { $0.value.allSatisfy { $0.at + RoomLimits.signalsKeptFor <= now } }.keys
@@ -123,7 +124,7 @@ package struct KeptSignals: Sendable {
 
     // MARK: Batches
 
-    /// What the batch has changed stays.
+    /// Keeps the batch's changes.
     package mutating func commit() { self.undo = [:] }
 
     package mutating func takeBack() {

@@ -2,8 +2,8 @@ package import Contract
 
 /// Lines that are kept (contract §14.11).
 extension LiveRules {
-    /// A line is stored if it belongs to the present stream, and comes from the connection that holds it. Else its whisperer hears
-    /// nothing of it, and sends it again if it still may.
+    /// A line is stored if it belongs to the present stream, and comes from the connection that holds it. Else its
+    /// whisperer gets no answer, and sends it again if it still may.
     package mutating func said(_ line: LiveLine) {
         guard let conversation = self.book[line.conversation], let stream = conversation.stream,
             case .live(line.connection, _) = stream.phase, stream.content == line.content, stream.isTranscribed,
@@ -25,7 +25,7 @@ extension LiveRules {
         }
     }
 
-    /// What is said once the lines are stored. A line that came before is told again.
+    /// The answers once the lines are stored. A line that was stored before is confirmed again.
     /// - Parameter notKept: positions of those for which there was no room.
     package static func stored(_ lines: [LiveLine], notKept: Set<Int> = []) -> [LiveTelling] {
         struct Addressee: Hashable {

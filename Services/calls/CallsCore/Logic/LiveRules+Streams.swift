@@ -1,6 +1,6 @@
 package import Contract
 
-/// Who whispers and who listens now (contract §14.8, §14.10).
+/// Starting, ending and joining streams (contract §14.8, §14.10).
 extension LiveRules {
     mutating func start(_ start: LiveStart, by caller: WhisperID, _ frame: LiveFrame) throws(Refusal) -> Answer {
         var conversation = try self.own(start.conversation, for: caller)
@@ -42,7 +42,7 @@ extension LiveRules {
                 listeners: conversation.roster))
     }
 
-    /// Whoever listens when a stream begins has joined it then.
+    /// Listeners who attend when a stream begins have joined it then.
     private func markJoined(_ conversation: inout LiveMachine) {
         for listener in conversation.attendances.keys {
             conversation.listeners[listener]?.joinedContent = conversation.stream?.content

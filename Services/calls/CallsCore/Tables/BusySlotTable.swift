@@ -21,7 +21,7 @@ enum BusySlotTable {
             })
     }
 
-    /// What rings for these people, held until the end of the transaction. Asked behind `lock`, always.
+    /// The calls that ring for these people, locked until the end of the transaction. Always run after `lock`.
     static func lockRings(_ identities: [WhisperID]) -> Statement<[WhisperID: UUIDText]> {
         Statement(
             """

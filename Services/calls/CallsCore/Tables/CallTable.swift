@@ -20,8 +20,8 @@ package enum CallTable {
         }
     }
 
-    /// Deletes what nobody will get, before a new owner reads the rest: of a call that is over all but its end, and everything of an
-    /// answered one that has lost a slot. What remains is that of one call per identity.
+    /// Deletes frames that no side will get, before a new owner reads the rest: all but the end of a call that is over,
+    /// and all frames of an answered call that has lost a slot. The rest belongs to one call per identity.
     private static func trim(_ shares: [CallShare]) -> SQL {
         """
         DELETE FROM calls.parcels p USING calls.calls c
@@ -91,7 +91,7 @@ package enum CallTable {
             pendingFrames: [], answerMark: try row.next(), endMark: try row.next())
     }
 
-    /// What a batch has changed, in the order in which it has to be written.
+    /// Statements that write a batch's changes, in the required order.
     static func write(_ changes: [CallBook.Change]) -> [SQL] {
         var statements: [SQL] = []
         let forgotten = changes.filter { $0.after == nil }.map { PostgresUUID($0.wakeID) }
@@ -129,7 +129,7 @@ package enum CallTable {
     ) -> (gone: [(call: UUIDText, number: Int64)], new: [(call: UUIDText, pending: PendingCallFrame)]) {
         var gone: [(call: UUIDText, number: Int64)] = []
         var new: [(call: UUIDText, pending: PendingCallFrame)] = []
-        // Those of a call that is forgotten go with its row.
+        // The pending frames of a forgotten call are deleted with its row.
         for change in changes {
             guard let after = change.after else { continue }
             let (before, now) = (
@@ -163,7 +163,7 @@ package enum CallTable {
             """
     }
 
-    /// Calls that ring for somebody, for "is it still ringing?".
+    /// Calls that ring for this callee, for "is it still ringing?".
     package static func ringing(for callee: WhisperID, at now: StoreTime) -> Statement<[RingingCall]> {
         Statement(
             """
