@@ -113,46 +113,67 @@ let package = Package(
         system("CNghttp2", pkgConfig: "libnghttp2", apt: "libnghttp2-dev"),
         system("CSodium", pkgConfig: "libsodium", apt: "libsodium-dev"),
         system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
+        // Everything that clients may see.
         shared("Contract"),
+        // Everything that services tell each other over Redis, and no client may see.
+        shared("ClusterContract", ["Contract"]),
         // JSON documents, and schemas of the contract's types.
         shared("ContractSchema", ["Contract"]),
-        shared("Telemetry", ["Contract", log, metrics]),
-        shared("Bus", ["Contract"]),
-        shared("RedisBus", ["Bus", "Contract", "Telemetry", "CHiredis", log, collections, nioCore, nioPosix, nioSSL]),
+        shared("Telemetry", ["Contract", "ClusterContract", log, metrics]),
+        shared("Bus", ["Contract", "ClusterContract"]),
+        shared(
+            "RedisBus",
+            [
+                "Bus", "Contract", "ClusterContract", "Telemetry", "CHiredis", log, collections, nioCore, nioPosix,
+                nioSSL,
+            ]),
         shared("Store", ["Contract", "Telemetry", "CLibPQ", log]),
         // How Jobs are consumed: by groups on a stream, and by owners of partitions.
-        shared("Jobs", ["Contract", "Bus", "Store", "Telemetry", log]),
+        shared("Jobs", ["Contract", "ClusterContract", "Bus", "Store", "Telemetry", log]),
         shared("ServerCrypto", ["Contract", "COpenSSL", "CSodium"]),
         shared(
             "ServiceRuntime",
-            ["Contract", "Telemetry", log, metrics, lifecycle, configuration, hummingbird, nioCore, nioHTTP, nioPosix]),
+            [
+                "Contract", "ClusterContract", "Telemetry", log, metrics, lifecycle, configuration, hummingbird,
+                nioCore, nioHTTP, nioPosix,
+            ]),
 
         // Who may ask over HTTP: bearer tokens of sessions and of operators.
-        shared("HTTPAccess", ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", log, hummingbird]),
+        shared(
+            "HTTPAccess",
+            ["Contract", "ClusterContract", "Bus", "Store", "Telemetry", "ServerCrypto", log, hummingbird]),
 
         // Services
         core(
             "gateway", "GatewayCore",
-            ["Contract", "Bus", "Telemetry", "ServerCrypto", log, collections, nioCore, nioPosix]),
+            ["Contract", "ClusterContract", "Bus", "Telemetry", "ServerCrypto", log, collections, nioCore, nioPosix]),
         executable("gateway", "GatewayCore", ["RedisBus"]),
         core(
             "auth", "AuthCore",
-            ["Contract", "Bus", "Jobs", "Store", "Telemetry", "ServerCrypto", "HTTPAccess", log, hummingbird],
+            [
+                "Contract", "ClusterContract", "Bus", "Jobs", "Store", "Telemetry", "ServerCrypto", "HTTPAccess", log,
+                hummingbird,
+            ],
             migrations: true),
         // Reports, bans, audit log, `/admin` and console: the other core of the same process and schema.
         core(
             "auth", "OperatorsCore",
-            ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", "HTTPAccess", log, hummingbird], migrations: true,
+            [
+                "Contract", "ClusterContract", "Bus", "Store", "Telemetry", "ServerCrypto", "HTTPAccess", log,
+                hummingbird,
+            ], migrations: true,
             assets: "Edge/Console/Assets"),
         executable("auth", "AuthCore", ["OperatorsCore", "RedisBus", "Store", "HTTPAccess"]),
         core(
-            "router", "RouterCore", ["Contract", "Bus", "Jobs", "Store", "Telemetry", "ServerCrypto", log],
+            "router", "RouterCore",
+            ["Contract", "ClusterContract", "Bus", "Jobs", "Store", "Telemetry", "ServerCrypto", log],
             migrations: true),
         executable("router", "RouterCore", ["RedisBus", "Store"]),
         core(
             "push", "PushCore",
             [
-                "Contract", "Bus", "Jobs", "Store", "Telemetry", "ServerCrypto", "CNghttp2", log, collections, nioCore,
+                "Contract", "ClusterContract", "Bus", "Jobs", "Store", "Telemetry", "ServerCrypto", "CNghttp2", log,
+                collections, nioCore,
                 nioPosix, nioSSL,
                 nioTLS,
             ], migrations: true),
@@ -160,14 +181,16 @@ let package = Package(
         core(
             "calls", "CallsCore",
             [
-                "Contract", "Bus", "Jobs", "Store", "Telemetry", "ServerCrypto", "HTTPAccess", "WebPages", log,
+                "Contract", "ClusterContract", "Bus", "Jobs", "Store", "Telemetry", "ServerCrypto", "HTTPAccess",
+                "WebPages", log,
                 hummingbird,
             ], migrations: true),
         executable("calls", "CallsCore", ["RedisBus", "Store"]),
         core(
             "attachments", "AttachmentsCore",
             [
-                "Contract", "Bus", "Store", "Telemetry", "ServerCrypto", "HTTPAccess", log, hummingbird, nioCore,
+                "Contract", "ClusterContract", "Bus", "Store", "Telemetry", "ServerCrypto", "HTTPAccess", log,
+                hummingbird, nioCore,
                 nioPosix,
                 nioHTTP, nioSSL,
             ], migrations: true),
@@ -227,12 +250,13 @@ let package = Package(
             path: "Tools/LocalCluster", swiftSettings: strict),
         .target(
             name: "TestKit",
-            dependencies: ["Contract", "Bus", "LocalStack", "CSodium", nioCore, nioPosix],
+            dependencies: ["Contract", "ClusterContract", "Bus", "LocalStack", "CSodium", nioCore, nioPosix],
             path: "TestSupport/TestKit", swiftSettings: strict),
         .executableTarget(
             name: "LoadTool",
             dependencies: [
-                "Contract", "GatewayCore", "PushCore", "WhisperClient", "WhisperCore", "LocalStack", "TestKit",
+                "Contract", "GatewayCore", "PushCore", "WhisperClient", "WhisperCore", "LocalStack",
+                "TestKit",
                 "PushPeers",
                 "CSodium", nioCore, nioEmbedded, nioPosix, nioWebSocket, nioHTTP2, nioSSL, log, arguments, histogram,
             ],
@@ -247,35 +271,44 @@ let package = Package(
         .testTarget(
             name: "ContractDocumentTests",
             dependencies: [
-                "ContractDocuments", "Contract", "ContractSchema", "ServerCrypto", "WhisperClient", "LocalStack",
+                "ContractDocuments", "Contract", "ClusterContract", "ContractSchema", "ServerCrypto", "WhisperClient",
+                "LocalStack",
             ],
             path: "Tests/ContractDocumentTests", exclude: ["Independent"], swiftSettings: unoptimised),
         .testTarget(
             name: "ArchitectureTests", dependencies: [], path: "Tests/ArchitectureTests", exclude: ["Chart"],
             swiftSettings: unoptimised),
-        tests("ContractTests", ["Contract", "ServerCrypto", "TestKit"]),
+        tests("ContractTests", ["Contract", "ClusterContract", "ServerCrypto", "TestKit"]),
         .testTarget(
             name: "ServerCryptoTests", dependencies: ["ServerCrypto", "Contract", "TestKit", "CSodium"],
             path: "Tests/ServerCryptoTests", exclude: ["Vectors"], swiftSettings: unoptimised),
         tests(
-            "BusTests", ["Bus", "RedisBus", "Contract", "TestKit", "LocalStack", "Telemetry", log, nioCore, nioPosix]),
-        tests("JobsTests", ["Jobs", "Bus", "Contract", "Store", "TestKit", "LocalStack", log]),
-        tests("StoreTests", ["Store", "Contract", "LocalStack", log]),
+            "BusTests",
+            [
+                "Bus", "RedisBus", "Contract", "ClusterContract", "TestKit", "LocalStack", "Telemetry", log, nioCore,
+                nioPosix,
+            ]),
+        tests("JobsTests", ["Jobs", "Bus", "Contract", "ClusterContract", "Store", "TestKit", "LocalStack", log]),
+        tests("StoreTests", ["Store", "Contract", "ClusterContract", "LocalStack", log]),
         tests("ServiceRuntimeTests", ["ServiceRuntime", "Telemetry", log, metrics, configuration, hummingbird]),
         tests(
             "GatewayTests",
-            ["GatewayCore", "Contract", "Bus", "ServerCrypto", "ServiceRuntime", "TestKit", log, nioCore, nioPosix]),
+            [
+                "GatewayCore", "Contract", "ClusterContract", "Bus", "ServerCrypto", "ServiceRuntime", "TestKit", log,
+                nioCore, nioPosix,
+            ]),
         // In front of libfaketime, in processes with clocks of their own.
         .target(name: "CKernelTimers", path: "TestSupport/CKernelTimers"),
         // The services themselves, in one thread, under simulated clock, network, Redis and Postgres.
         .target(name: "CSimulation", path: "TestSupport/CSimulation"),
         .target(
-            name: "StoreModel", dependencies: ["Store", "Contract"], path: "TestSupport/StoreModel",
+            name: "StoreModel", dependencies: ["Store", "Contract", "ClusterContract"], path: "TestSupport/StoreModel",
             swiftSettings: strict),
         .executableTarget(
             name: "Simulation",
             dependencies: [
                 "GatewayCore", "RouterCore", "AuthCore", "PushCore", "CallsCore", "WhisperClient", "Bus", "Contract",
+                "ClusterContract",
                 "Store", "ServerCrypto", "StoreModel",
                 "TestKit", "CSimulation", log, nioCore, arguments,
             ],
@@ -292,17 +325,25 @@ let package = Package(
             ]),
         tests(
             "SimulationTests",
-            ["RouterCore", "GatewayCore", "Contract", "Store", "StoreModel", "TestKit", "LocalStack", log]),
-        tests("RouterTests", ["RouterCore", "Contract", "Bus", "Store", "TestKit", "LocalStack", log]),
+            [
+                "RouterCore", "GatewayCore", "Contract", "ClusterContract", "Store", "StoreModel", "TestKit",
+                "LocalStack", log,
+            ]),
+        tests(
+            "RouterTests", ["RouterCore", "Contract", "ClusterContract", "Bus", "Store", "TestKit", "LocalStack", log]),
         tests(
             "CallsTests",
-            ["CallsCore", "Contract", "Bus", "Store", "ServerCrypto", "Telemetry", "TestKit", "LocalStack", log]),
+            [
+                "CallsCore", "Contract", "ClusterContract", "Bus", "Store", "ServerCrypto", "Telemetry", "TestKit",
+                "LocalStack", log,
+            ]),
         tests("WebPagesTests", ["WebPages"]),
         // The service auth with both of its cores, for the tests of either.
         .target(
             name: "AuthTestKit",
             dependencies: [
-                "AuthCore", "OperatorsCore", "HTTPAccess", "Bus", "Contract", "Store", "ServerCrypto", "Telemetry",
+                "AuthCore", "OperatorsCore", "HTTPAccess", "Bus", "Contract", "ClusterContract", "Store",
+                "ServerCrypto", "Telemetry",
                 "TestKit",
                 "LocalStack", "CSodium", log, hummingbird,
             ],
@@ -310,7 +351,8 @@ let package = Package(
         tests(
             "AuthTests",
             [
-                "AuthTestKit", "AuthCore", "OperatorsCore", "HTTPAccess", "Bus", "Contract", "Store", "ServerCrypto",
+                "AuthTestKit", "AuthCore", "OperatorsCore", "HTTPAccess", "Bus", "Contract", "ClusterContract", "Store",
+                "ServerCrypto",
                 "Telemetry",
                 "TestKit",
                 "LocalStack", log, hummingbird,
@@ -318,14 +360,16 @@ let package = Package(
         tests(
             "OperatorsTests",
             [
-                "AuthTestKit", "AuthCore", "OperatorsCore", "HTTPAccess", "Contract", "Store", "ServerCrypto",
+                "AuthTestKit", "AuthCore", "OperatorsCore", "HTTPAccess", "Contract", "ClusterContract", "Store",
+                "ServerCrypto",
                 "Telemetry",
                 hummingbird,
             ]),
         .testTarget(
             name: "AttachmentsTests",
             dependencies: [
-                "AttachmentsCore", "HTTPAccess", "ServiceRuntime", "Bus", "Contract", "Store", "ServerCrypto",
+                "AttachmentsCore", "HTTPAccess", "ServiceRuntime", "Bus", "Contract", "ClusterContract", "Store",
+                "ServerCrypto",
                 "Telemetry", "TestKit",
                 "LocalStack", log, nioCore, nioPosix,
             ],
@@ -340,12 +384,13 @@ let package = Package(
             "ClientTests",
             [
                 "WhisperClient", "WhisperCore", "WhisperTerminal", "WhisperAdmin", "TerminalText", "SQLite", "CSQLite",
-                "Contract", "TestKit",
+                "Contract", "ClusterContract", "TestKit",
             ]),
         .testTarget(
             name: "ClusterTests",
             dependencies: [
-                "LocalStack", "TestKit", "WhisperClient", "Contract", "Bus", "RedisBus", "PushPeers", "ServerCrypto",
+                "LocalStack", "TestKit", "WhisperClient", "Contract", "ClusterContract", "Bus", "RedisBus", "PushPeers",
+                "ServerCrypto",
                 log, nioPosix,
                 "Chaos",
             ],
@@ -360,7 +405,10 @@ let package = Package(
             path: "TestSupport/PushPeers", swiftSettings: strict),
         .target(
             name: "Chaos",
-            dependencies: ["Contract", "WhisperClient", "LocalStack", "TestKit", "PushPeers", log, nioCore, nioPosix],
+            dependencies: [
+                "Contract", "ClusterContract", "WhisperClient", "LocalStack", "TestKit", "PushPeers", log, nioCore,
+                nioPosix,
+            ],
             path: "TestSupport/Chaos", swiftSettings: strict),
         .executableTarget(
             name: "ChaosTool", dependencies: ["Chaos", "LocalStack", arguments], path: "Tools/ChaosTool",
@@ -369,7 +417,8 @@ let package = Package(
         tests(
             "PushTests",
             [
-                "PushCore", "PushPeers", "Bus", "Contract", "Store", "ServerCrypto", "Telemetry", "TestKit",
+                "PushCore", "PushPeers", "Bus", "Contract", "ClusterContract", "Store", "ServerCrypto", "Telemetry",
+                "TestKit",
                 "LocalStack", log,
                 nioCore, nioPosix, nioSSL,
             ]),

@@ -1,4 +1,5 @@
-package import Contract
+package import ClusterContract
+import Contract
 
 /// Messages between services, and keys that may be lost. No Redis in here.
 ///

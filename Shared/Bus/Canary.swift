@@ -1,4 +1,5 @@
-package import Contract
+package import ClusterContract
+import Contract
 
 /// A key of a process, by which it notices that Redis has lost everything. Belongs to one actor, which checks it about
 /// once a second.

@@ -1,4 +1,5 @@
-package import Contract
+package import ClusterContract
+import Contract
 
 /// Collects events for gateways and sends them in one Notice to each node.
 package struct NoticeBatch {

@@ -1,5 +1,6 @@
 package import Bus
-package import Contract
+package import ClusterContract
+import Contract
 package import Logging
 package import Store
 import Telemetry

@@ -1,4 +1,5 @@
-package import Contract
+package import ClusterContract
+import Contract
 
 /// A part of some work. It has one stream, and one owner at a time.
 package protocol LeasedShare: Hashable, Comparable, Sendable {

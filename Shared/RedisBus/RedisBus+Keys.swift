@@ -1,5 +1,6 @@
 package import Bus
-package import Contract
+package import ClusterContract
+import Contract
 
 extension RedisBus {
     package func get(_ key: KeyName) async throws(BusError) -> [UInt8]? {

@@ -1,4 +1,5 @@
-package import Contract
+package import ClusterContract
+import Contract
 
 extension AnswerAddress {
     /// Names a client's question in the log of each service that it passes. It travels in the question's Job and comes back with

@@ -1,5 +1,6 @@
 package import AuthCore
 import Bus
+package import ClusterContract
 package import Contract
 import Foundation
 import HTTPAccess

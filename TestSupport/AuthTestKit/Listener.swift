@@ -1,5 +1,6 @@
 import Bus
-package import Contract
+package import ClusterContract
+import Contract
 import Synchronization
 package import TestKit
 

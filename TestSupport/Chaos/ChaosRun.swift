@@ -1,5 +1,5 @@
-import enum Contract.Keyspace
-import struct Contract.Partition
+import enum ClusterContract.Keyspace
+import struct ClusterContract.Partition
 import LocalStack
 import TestKit
 import WhisperClient

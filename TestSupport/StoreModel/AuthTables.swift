@@ -1,3 +1,4 @@
+import ClusterContract
 package import Contract
 package import Store
 

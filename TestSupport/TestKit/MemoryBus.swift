@@ -1,5 +1,6 @@
 package import Bus
-package import Contract
+package import ClusterContract
+import Contract
 import Synchronization
 
 /// The whole `Bus` in this process's memory, for tests: nothing to start, nothing to connect to. Calls without a wait are done when

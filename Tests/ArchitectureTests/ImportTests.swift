@@ -12,22 +12,28 @@ private enum Architecture {
     static let rules: [String: Set<String>] = [
         // Shared
         "Contract": ["Glibc", "Darwin"],
+        "ClusterContract": ["Contract"],
         "ContractSchema": ["Contract"],
         "ContractDocuments": ["Contract", "ContractSchema", "WhisperClient", "WhisperCore"],
-        "Telemetry": ["Contract", "Logging", "Metrics"],
-        "Bus": ["Contract"],
-        "RedisBus": nio.union(["Bus", "Contract", "Telemetry", "CHiredis", "Logging", "DequeModule", "NIOSSL"]),
+        "Telemetry": ["Contract", "ClusterContract", "Logging", "Metrics"],
+        "Bus": ["Contract", "ClusterContract"],
+        "RedisBus": nio.union([
+            "Bus", "Contract", "ClusterContract", "Telemetry", "CHiredis", "Logging", "DequeModule", "NIOSSL",
+        ]),
         "Store": ["Contract", "Telemetry", "CLibPQ", "Logging"],
-        "Jobs": ["Contract", "Bus", "Store", "Telemetry", "Logging"],
+        "Jobs": ["Contract", "ClusterContract", "Bus", "Store", "Telemetry", "Logging"],
         "ServerCrypto": ["Contract", "COpenSSL", "CSodium"],
         "ServiceRuntime": nio.union([
-            "Contract", "Telemetry", "Logging", "Metrics", "ServiceLifecycle", "Configuration", "Hummingbird",
+            "Contract", "ClusterContract", "Telemetry", "Logging", "Metrics", "ServiceLifecycle", "Configuration",
+            "Hummingbird",
             "HummingbirdCore",
             "NIOHTTP1",
         ]),
         "HTTPAccess": core.union(["Hummingbird"]),
         // Services
-        "GatewayCore": nio.union(["Contract", "Bus", "Telemetry", "ServerCrypto", "Logging", "DequeModule"]),
+        "GatewayCore": nio.union([
+            "Contract", "ClusterContract", "Bus", "Telemetry", "ServerCrypto", "Logging", "DequeModule",
+        ]),
         "AuthCore": core.union(["Jobs", "HTTPAccess", "Hummingbird"]),
         "OperatorsCore": core.union(["HTTPAccess", "Hummingbird"]),
         "RouterCore": core.union(["Jobs"]),
@@ -59,32 +65,36 @@ private enum Architecture {
         "ContractTool": ["Contract", "ContractDocuments", "Foundation"],
         "LocalStack": ["Foundation"],
         "LocalCluster": ["LocalStack", "WhisperClient", "Contract", "Logging", "Foundation"],
-        "TestKit": nio.union(["Contract", "Bus", "LocalStack", "CSodium", "Foundation"]),
+        "TestKit": nio.union(["Contract", "ClusterContract", "Bus", "LocalStack", "CSodium", "Foundation"]),
         "AuthTestKit": core.union([
             "AuthCore", "OperatorsCore", "HTTPAccess", "TestKit", "LocalStack", "CSodium", "Hummingbird", "Foundation",
             "Testing",
         ]),
         "PushPeers": nio.union(["CNghttp2", "Contract", "ServerCrypto", "NIOSSL", "NIOTLS", "Foundation"]),
-        "StoreModel": ["Contract", "Store"],
+        "StoreModel": ["Contract", "ClusterContract", "Store"],
         "Simulation": nio.union(core).union([
             "GatewayCore", "RouterCore", "AuthCore", "PushCore", "CallsCore", "WhisperClient", "StoreModel", "TestKit",
             "CSimulation",
             "ArgumentParser", "_Concurrency",
         ]),
         "LoadTool": nio.union([
-            "Contract", "GatewayCore", "PushCore", "WhisperClient", "WhisperCore", "LocalStack", "TestKit", "PushPeers",
+            "Contract", "GatewayCore", "PushCore", "WhisperClient", "WhisperCore", "LocalStack",
+            "TestKit", "PushPeers",
             "CSodium", "NIOEmbedded", "NIOWebSocket", "NIOSSL", "NIOHTTP2", "NIOHPACK", "Logging", "ArgumentParser",
             "Histogram", "Foundation",
         ]),
         "Chaos": nio.union([
-            "Contract", "WhisperClient", "LocalStack", "TestKit", "PushPeers", "Logging", "Foundation",
+            "Contract", "ClusterContract", "WhisperClient", "LocalStack", "TestKit", "PushPeers", "Logging",
+            "Foundation",
         ]),
         "ChaosTool": ["Chaos", "LocalStack", "ArgumentParser", "Foundation"],
         // Programs of one file, which `make sanitize` compiles
         "Sanitizer": ["Foundation"],
     ]
 
-    private static let core: Set = ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", "Logging"]
+    private static let core: Set = [
+        "Contract", "ClusterContract", "Bus", "Store", "Telemetry", "ServerCrypto", "Logging",
+    ]
     private static let main: Set = ["ServiceRuntime", "RedisBus", "Store"]
 
     /// C libraries and drivers have one door each, tests included.

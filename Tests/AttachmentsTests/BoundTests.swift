@@ -1,4 +1,5 @@
 import AttachmentsCore
+import ClusterContract
 import Contract
 import HTTPAccess
 import Store

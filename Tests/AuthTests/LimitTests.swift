@@ -1,4 +1,5 @@
 import AuthCore
+import ClusterContract
 import Contract
 import HTTPAccess
 import OperatorsCore

@@ -1,6 +1,7 @@
 import AuthCore
 import AuthTestKit
 import Bus
+import ClusterContract
 import Contract
 import Testing
 

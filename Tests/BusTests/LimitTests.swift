@@ -1,4 +1,5 @@
 import Bus
+import ClusterContract
 import Contract
 import RedisBus
 import Testing

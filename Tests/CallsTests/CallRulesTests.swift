@@ -1,4 +1,5 @@
 import CallsCore
+import ClusterContract
 import Contract
 import Testing
 import TestKit

@@ -1,4 +1,5 @@
 @testable import CallsCore
+import ClusterContract
 import Contract
 import TestKit
 import Testing

@@ -1,4 +1,5 @@
 import AuthTestKit
+import ClusterContract
 import Contract
 import Foundation
 import HTTPAccess

@@ -1,4 +1,5 @@
 import Configuration
+import ClusterContract
 import Contract
 import Glibc
 import Telemetry

@@ -1,4 +1,5 @@
-package import Contract
+package import ClusterContract
+import Contract
 
 /// Everything this service is told from outside, beside where its store is.
 package struct AttachmentsConfiguration: Sendable {

@@ -1,4 +1,5 @@
-package import Contract
+package import ClusterContract
+import Contract
 
 /// Everything a gateway is told from outside.
 package struct GatewayConfiguration: Sendable {

@@ -1,4 +1,5 @@
 import Bus
+import ClusterContract
 package import Contract
 
 /// Everything a router is told from outside.

@@ -66,13 +66,3 @@ package enum ReceiptStatus: UInt8, Comparable, Sendable {
 
     package static func < (a: ReceiptStatus, b: ReceiptStatus) -> Bool { a.rawValue < b.rawValue }
 }
-
-extension ReceiptStatus: WireCodable {
-    package func encode(into writer: inout WireWriter) { writer.write(self.rawValue) }
-
-    package init(from reader: inout WireReader) throws(WireError) {
-        let value: UInt8 = try reader.read()
-        guard let status = ReceiptStatus(rawValue: value) else { throw .unknown(value) }
-        self = status
-    }
-}

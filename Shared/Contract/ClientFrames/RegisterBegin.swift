@@ -42,15 +42,3 @@ package struct RegisterBegin: ClientFrame {
 package enum Platform: String, CaseIterable, Sendable {
     case ios, android
 }
-
-extension Platform: WireCodable {
-    package func encode(into writer: inout WireWriter) { writer.write(UInt8(self == .ios ? 0 : 1)) }
-
-    package init(from reader: inout WireReader) throws(WireError) {
-        switch try reader.read(UInt8.self) {
-        case 0: self = .ios
-        case 1: self = .android
-        case let other: throw .unknown(other)
-        }
-    }
-}

@@ -4,7 +4,7 @@ package struct SendLivePacket: ClientFrame {
     /// The payload of `live_packet` for listeners: the same fields in the same spelling.
     package let relayed: [UInt8]
     /// The seal of a line to all; other packets have none, as they are never stored.
-    package let seal: LiveLine.Seal?
+    package let seal: LineSeal?
 
     private static let conversationID = TypedField.conversationID("conversationId")
     private static let epoch = TypedField.integer(

@@ -75,11 +75,11 @@ package enum TranscriptOperations {
         package var line: Int
         package var position: LivePosition
         package var generation: Int
-        package var seal: LiveLine.Seal
+        package var seal: LineSeal
         package var storedAt: Timestamp
 
         package init(
-            line: Int, position: LivePosition, generation: Int, seal: LiveLine.Seal, storedAt: Timestamp
+            line: Int, position: LivePosition, generation: Int, seal: LineSeal, storedAt: Timestamp
         ) {
             self.line = line
             self.position = position

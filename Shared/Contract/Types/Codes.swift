@@ -24,18 +24,6 @@ package enum ErrorCode: String, CaseIterable, Sendable {
     }
 }
 
-extension ErrorCode: WireCodable {
-    package func encode(into writer: inout WireWriter) {
-        writer.write(UInt8(Self.allCases.firstIndex(of: self)!))
-    }
-
-    package init(from reader: inout WireReader) throws(WireError) {
-        let index: UInt8 = try reader.read()
-        guard Int(index) < Self.allCases.count else { throw .unknown(index) }
-        self = Self.allCases[Int(index)]
-    }
-}
-
 /// Why the server closes a WebSocket (contract §3, §13).
 package enum CloseCode: UInt16, CaseIterable, Sendable {
     case normal = 1000

@@ -20,17 +20,6 @@ extension ConversationID: CustomStringConvertible {
     package var description: String { self.uuid.description }
 }
 
-extension ConversationID: WireCodable {
-    package func encode(into writer: inout WireWriter) {
-        writer.write(self.uuid.high)
-        writer.write(self.uuid.low)
-    }
-
-    package init(from reader: inout WireReader) throws(WireError) {
-        self.init(high: try reader.read(), low: try reader.read())
-    }
-}
-
 extension ConversationID {
     /// The id that belongs to a conversation's public keys (contract §14.2).
     /// - Parameter sha256: SHA-256, 32 bytes.

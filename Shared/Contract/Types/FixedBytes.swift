@@ -25,22 +25,6 @@ package struct Bytes32: Hashable, Sendable {
     }
 }
 
-extension Bytes32: WireCodable {
-    package func encode(into writer: inout WireWriter) {
-        writer.write(self.a)
-        writer.write(self.b)
-        writer.write(self.c)
-        writer.write(self.d)
-    }
-
-    package init(from reader: inout WireReader) throws(WireError) {
-        self.a = try reader.read()
-        self.b = try reader.read()
-        self.c = try reader.read()
-        self.d = try reader.read()
-    }
-}
-
 /// Exactly 64 bytes without a heap allocation: an Ed25519 signature.
 package struct Bytes64: Hashable, Sendable {
     package var first: Bytes32
@@ -67,17 +51,5 @@ package struct Bytes64: Hashable, Sendable {
         _ body: (UnsafeMutableRawBufferPointer) throws(E) -> R
     ) throws(E) -> R {
         try Swift.withUnsafeMutableBytes(of: &self, body)
-    }
-}
-
-extension Bytes64: WireCodable {
-    package func encode(into writer: inout WireWriter) {
-        writer.write(self.first)
-        writer.write(self.second)
-    }
-
-    package init(from reader: inout WireReader) throws(WireError) {
-        self.first = try reader.read()
-        self.second = try reader.read()
     }
 }

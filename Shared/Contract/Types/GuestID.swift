@@ -47,17 +47,6 @@ extension GuestID: CustomStringConvertible {
     }
 }
 
-extension GuestID: WireCodable {
-    package func encode(into writer: inout WireWriter) {
-        writer.write(self.high)
-        writer.write(self.low)
-    }
-
-    package init(from reader: inout WireReader) throws(WireError) {
-        self.init(high: try reader.read(), low: try reader.read())
-    }
-}
-
 extension GuestID {
     /// The id that belongs to a pair of public keys (contract §14.2).
     /// - Parameter sha256: SHA-256, 32 bytes.

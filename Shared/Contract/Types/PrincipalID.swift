@@ -33,25 +33,3 @@ extension PrincipalID: CustomStringConvertible {
         }
     }
 }
-
-extension PrincipalID: WireCodable {
-    package func encode(into writer: inout WireWriter) {
-        switch self {
-        case .identity(let identity):
-            writer.write(UInt8(0))
-            writer.write(identity)
-        case .guest(let guest):
-            writer.write(UInt8(1))
-            writer.write(guest)
-        }
-    }
-
-    package init(from reader: inout WireReader) throws(WireError) {
-        let kind: UInt8 = try reader.read()
-        switch kind {
-        case 0: self = .identity(try reader.read())
-        case 1: self = .guest(try reader.read())
-        default: throw .malformed
-        }
-    }
-}

@@ -41,8 +41,3 @@ package struct Timestamp: Hashable, Comparable, Sendable {
     /// Whether no clock that a server takes can have shown this time yet.
     package func isAhead(of now: Timestamp) -> Bool { self > now && !self.isWithinSkew(of: now) }
 }
-
-extension Timestamp: WireCodable {
-    package func encode(into writer: inout WireWriter) { writer.write(self.milliseconds) }
-    package init(from reader: inout WireReader) throws(WireError) { self.milliseconds = try reader.read() }
-}

@@ -92,17 +92,3 @@ extension UUIDText: CustomStringConvertible {
         }
     }
 }
-
-extension UUIDText: WireCodable {
-    package func encode(into writer: inout WireWriter) {
-        writer.write(self.high)
-        writer.write(self.low)
-        writer.write(self.upperCase)
-    }
-
-    package init(from reader: inout WireReader) throws(WireError) {
-        self.high = try reader.read()
-        self.low = try reader.read()
-        self.upperCase = try reader.read()
-    }
-}

@@ -67,15 +67,6 @@ extension WhisperID: CustomStringConvertible {
     }
 }
 
-extension WhisperID: WireCodable {
-    package func encode(into writer: inout WireWriter) { writer.write(self.bits) }
-
-    package init(from reader: inout WireReader) throws(WireError) {
-        guard let id = WhisperID(bits: try reader.read()) else { throw .malformed }
-        self = id
-    }
-}
-
 extension WhisperID {
     /// The id that belongs to a pair of public keys at one value of the collision counter (contract §4).
     /// The server takes the first counter, from 0, whose id is free; a client finds which counter was taken by trying them.

@@ -1,4 +1,5 @@
-package import Contract
+package import ClusterContract
+import Contract
 
 /// The proxies that may say where a request comes from.
 package struct ProxySettings: SettingGroup {

@@ -1,4 +1,4 @@
-import struct Contract.Partition
+import struct ClusterContract.Partition
 package import LocalStack
 import TestKit
 

@@ -1,3 +1,4 @@
+import ClusterContract
 import Contract
 
 /// Notices that gateways receive while a cluster grows and each gateway's load stays the same. A Notice for one gateway

@@ -1,3 +1,4 @@
+import ClusterContract
 import Contract
 
 /// A bug that a developer might write one day, put into the simulated edge. Each must be found.

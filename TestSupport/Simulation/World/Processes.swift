@@ -1,6 +1,7 @@
 import AuthCore
 import Bus
 import CallsCore
+import ClusterContract
 import Contract
 import Logging
 import NIOCore

@@ -1,4 +1,5 @@
 package import Bus
+package import ClusterContract
 package import Contract
 package import Logging
 package import Store

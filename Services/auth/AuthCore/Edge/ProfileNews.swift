@@ -1,4 +1,5 @@
 import Bus
+import ClusterContract
 import Contract
 
 /// Tells the other members of a profile what one has changed (contract §14.4), and live conversations who has left. It may be lost:

@@ -1,4 +1,5 @@
 package import Bus
+import ClusterContract
 import Contract
 import HTTPAccess
 package import Store

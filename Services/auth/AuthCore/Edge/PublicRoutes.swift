@@ -1,4 +1,5 @@
 package import Bus
+import ClusterContract
 import Contract
 package import HTTPAccess
 package import Hummingbird

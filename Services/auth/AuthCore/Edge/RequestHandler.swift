@@ -1,4 +1,5 @@
-package import Contract
+package import ClusterContract
+import Contract
 package import Jobs
 package import Logging
 import Store

@@ -1,3 +1,4 @@
+package import ClusterContract
 package import Contract
 
 /// The frames that this service answers with.

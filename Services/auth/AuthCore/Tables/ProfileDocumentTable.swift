@@ -1,3 +1,4 @@
+import ClusterContract
 import Contract
 package import Store
 package import Telemetry

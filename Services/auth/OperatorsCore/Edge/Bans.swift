@@ -1,4 +1,5 @@
 package import Bus
+import ClusterContract
 package import Contract
 package import HTTPAccess
 package import Logging

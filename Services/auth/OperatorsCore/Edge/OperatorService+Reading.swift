@@ -1,4 +1,5 @@
 import Bus
+import ClusterContract
 package import Contract
 import HTTPAccess
 import Store

@@ -1,4 +1,5 @@
 import Bus
+import ClusterContract
 import Contract
 
 /// Jobs about live conversations and rooms that are handled together, in order: each kind in one transaction.

@@ -1,3 +1,4 @@
+import ClusterContract
 import Contract
 
 /// Jobs about rooms that are handled together, in order, in one transaction.

@@ -1,5 +1,6 @@
 package import Bus
-package import Contract
+package import ClusterContract
+import Contract
 package import HTTPAccess
 package import Hummingbird
 package import Logging

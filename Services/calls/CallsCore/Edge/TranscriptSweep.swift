@@ -1,4 +1,5 @@
-package import Contract
+package import ClusterContract
+import Contract
 package import Store
 
 /// Deletes lines, transcripts and shares that have expired.

@@ -1,3 +1,4 @@
+package import ClusterContract
 package import Contract
 
 /// The two who call each other. The numbers are those of the table.

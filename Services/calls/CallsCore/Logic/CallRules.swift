@@ -1,3 +1,4 @@
+package import ClusterContract
 package import Contract
 
 /// A frame about a call whose signature is good, and who sent it.

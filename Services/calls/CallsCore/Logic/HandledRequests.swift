@@ -1,4 +1,5 @@
-package import Contract
+package import ClusterContract
+import Contract
 
 /// Requests that were handled a moment ago. A stream whose master was replaced is read again from its start: what somebody asked
 /// for before must not be done after what it has asked for since. Pure: the time is an argument.

@@ -1,3 +1,4 @@
+package import ClusterContract
 package import Contract
 
 /// A frame about live conversations, read and of the right shape.

@@ -1,3 +1,4 @@
+package import ClusterContract
 package import Contract
 
 /// One live conversation: who may listen, who whispers, and where they are.

@@ -1,4 +1,5 @@
-package import Contract
+package import ClusterContract
+import Contract
 
 /// Lines that are kept (contract §14.11).
 extension LiveRules {

@@ -1,3 +1,4 @@
+import ClusterContract
 package import Contract
 
 /// Starting, ending and joining streams (contract §14.8, §14.10).

@@ -1,3 +1,4 @@
+package import ClusterContract
 package import Contract
 
 /// A frame about rooms, read and of the right shape.

@@ -1,3 +1,4 @@
+package import ClusterContract
 package import Contract
 
 /// The rooms that one process has in memory, of the shares that it owns.

@@ -1,3 +1,4 @@
+import ClusterContract
 import Contract
 import Store
 

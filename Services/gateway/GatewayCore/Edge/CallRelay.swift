@@ -1,4 +1,5 @@
 import Bus
+import ClusterContract
 import Contract
 
 /// Relays calls: frames go to the share of the pair who call each other, and frames of that share are confirmed.

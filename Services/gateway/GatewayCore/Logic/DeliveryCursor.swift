@@ -1,3 +1,4 @@
+import ClusterContract
 import Contract
 
 /// How far mail has been written to one connection, and whether the router of the mailbox agrees.

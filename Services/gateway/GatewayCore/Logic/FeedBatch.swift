@@ -1,3 +1,4 @@
+import ClusterContract
 import Contract
 
 /// Collects what one turn of the loop has for other gateways: one Notice for each.

@@ -1,4 +1,5 @@
-package import Contract
+package import ClusterContract
+import Contract
 
 /// Receipts that have not been appended to their partitions' streams yet.
 ///

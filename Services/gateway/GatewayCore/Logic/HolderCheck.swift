@@ -1,3 +1,4 @@
+import ClusterContract
 import Contract
 
 /// Decides at the home which packets of a holder go on (contract §14.9, §19.3, §19.6, §19.7c).

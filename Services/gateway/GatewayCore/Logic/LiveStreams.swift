@@ -1,3 +1,4 @@
+import ClusterContract
 import Contract
 
 /// One gateway's state of one conversation's stream.

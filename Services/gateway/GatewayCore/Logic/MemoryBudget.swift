@@ -1,4 +1,5 @@
-package import Contract
+package import ClusterContract
+import Contract
 
 /// Bounds the memory that a gateway keeps for all its connections together.
 ///

@@ -1,3 +1,4 @@
+import ClusterContract
 import Contract
 
 /// Jobs waiting in each partition's stream, as last seen. Only partitions that this gateway writes to are asked for.

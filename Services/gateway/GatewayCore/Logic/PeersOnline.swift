@@ -1,3 +1,4 @@
+import ClusterContract
 import Contract
 
 /// Which peers one client has been told are online, so that it does not hear the same twice: a router that takes over from

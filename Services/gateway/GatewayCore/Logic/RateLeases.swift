@@ -1,3 +1,4 @@
+import ClusterContract
 import Contract
 
 /// The rates of identities or of addresses, as one gateway counts them. Redis counts for all gateways (`SharedPace`).

@@ -1,3 +1,4 @@
+import ClusterContract
 import Contract
 
 /// When a holder is asked for packets that are not in memory (contract §14.9, §19.7a). Early requests are postponed,

@@ -1,4 +1,5 @@
 package import Bus
+package import ClusterContract
 package import Contract
 
 /// One push for one identity, and the Jobs that it answers.

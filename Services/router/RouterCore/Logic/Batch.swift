@@ -1,4 +1,5 @@
 import Bus
+import ClusterContract
 import Contract
 
 /// Jobs that are handled together: their signatures are checked, then one transaction stores them.

@@ -1,3 +1,4 @@
+import ClusterContract
 import Contract
 
 /// An effect of a batch outside the database, in the order decided.

@@ -1,3 +1,4 @@
+import ClusterContract
 import Contract
 
 /// Jobs for which nobody waits (receipts, confirmations). They wait for more of their kind, so that many share one transaction.

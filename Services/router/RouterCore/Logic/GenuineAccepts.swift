@@ -1,3 +1,4 @@
+import ClusterContract
 import Contract
 
 /// The messages of a batch that are to be judged.

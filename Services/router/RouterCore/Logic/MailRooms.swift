@@ -1,3 +1,4 @@
+import ClusterContract
 import Contract
 
 /// Free space in the mailboxes of a batch's recipients. Mailboxes that may reach a bound are counted first, unless the

@@ -1,3 +1,4 @@
+package import ClusterContract
 package import Contract
 
 /// Upper bound of the mail in the mailboxes of this router's partitions: the last count, and all that was stored since.

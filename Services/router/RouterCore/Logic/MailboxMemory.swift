@@ -1,3 +1,4 @@
+package import ClusterContract
 package import Contract
 
 /// Which mailboxes of this router's partitions may hold mail, so that nobody looks into an empty one: after a gateway has

@@ -1,3 +1,4 @@
+package import ClusterContract
 package import Contract
 
 /// One recipient's live connection as its router sees it: decides what of the mailbox goes to it, and when.

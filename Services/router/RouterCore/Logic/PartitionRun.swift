@@ -1,4 +1,5 @@
-package import Contract
+package import ClusterContract
+import Contract
 
 /// Neighbouring partitions of one owner. A statement that looks through mailboxes takes a run at once: one for each partition would be
 /// many, and one for all would let whatever is wrong with one mailbox stop the others.

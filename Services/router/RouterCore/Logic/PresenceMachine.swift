@@ -1,3 +1,4 @@
+package import ClusterContract
 package import Contract
 
 /// Decides what peers are told about an identity that connects or leaves, and when.

@@ -1,3 +1,4 @@
+import ClusterContract
 import Contract
 
 /// One router's memory for presence and typing. None of it is stored, and losing it announces nothing. A session that a

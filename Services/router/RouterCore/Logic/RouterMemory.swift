@@ -1,3 +1,4 @@
+import ClusterContract
 import Contract
 
 /// One router's memory of the identities in its partitions. None of it is stored.

@@ -1,4 +1,5 @@
-package import Contract
+package import ClusterContract
+import Contract
 
 /// The rows that one router has yet to move out of a young segment before it can be emptied. They belong to its own
 /// partitions. It moves one run of partitions after the other, between its batches. Another router's rows are that

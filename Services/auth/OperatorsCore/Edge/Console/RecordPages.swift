@@ -1,3 +1,4 @@
+import ClusterContract
 package import Contract
 
 // Lists without forms that change something.

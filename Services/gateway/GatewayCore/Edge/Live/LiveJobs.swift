@@ -1,4 +1,5 @@
 import Bus
+import ClusterContract
 import Contract
 
 /// Jobs of one gateway for calls: they stand in the streams of live conversations and rooms.

@@ -1,4 +1,5 @@
 import Bus
+import ClusterContract
 import Contract
 import NIOCore
 import Telemetry
@@ -81,7 +82,7 @@ final class LiveRelay {
 
     /// Has a line stored, if the stream's lines are kept. If it is lost, its whisperer gets no confirmation, and sends it again.
     private func keep(
-        _ header: LivePacketHeader, _ seal: LiveLine.Seal, of feed: StreamFeed, from connection: ConnectionID,
+        _ header: LivePacketHeader, _ seal: LineSeal, of feed: StreamFeed, from connection: ConnectionID,
         _ host: isolated some EdgeHost
     ) {
         guard feed.stream.isTranscribed, let content = feed.stream.content else { return }

@@ -1,3 +1,4 @@
+import ClusterContract
 import Contract
 
 /// Rooms in which connections of this gateway are participants: their shares are told when a connection ends, and of all in reports.

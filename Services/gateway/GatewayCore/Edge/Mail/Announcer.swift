@@ -1,4 +1,5 @@
 import Bus
+import ClusterContract
 import Contract
 
 /// Tells routers, and Redis, which identities have a live connection at this gateway.

@@ -1,0 +1,47 @@
+package import Contract
+
+/// How often something may be done now, and how much of it at once.
+package struct Allowance: Hashable, Sendable {
+    /// Milliseconds that one use takes.
+    package let step: Double
+    /// Milliseconds that may be used ahead of time.
+    package let ahead: Double
+
+    /// - Parameters:
+    ///   - perMinute: above 0; need not be whole.
+    ///   - burst: uses at once; one is always allowed. `nil`: a minute's worth.
+    package init(perMinute: Double, burst: Double? = nil) {
+        self.step = Pace.minute / perMinute
+        self.ahead = self.step * max(1, burst ?? perMinute)
+    }
+}
+
+/// The rates of this cluster: the defaults of `Rates`, as its operators have changed and scaled them.
+package struct RateTable: Sendable {
+    /// A rate in place of a default.
+    package struct Change: Hashable, Sendable {
+        package var perMinute: Int
+        package var burst: Int
+
+        package init(perMinute: Int, burst: Int) {
+            self.perMinute = perMinute
+            self.burst = burst
+        }
+    }
+
+    package let scale: Double
+    private let changes: [String: Change]
+
+    /// - Parameters:
+    ///   - scale: multiplies every rate, changed or not.
+    ///   - changes: by `Rate.action`.
+    package init(scale: Double = 1, changes: [String: Change] = [:]) {
+        self.scale = scale
+        self.changes = changes
+    }
+
+    package func allowance(of rate: Rate) -> Allowance {
+        let change = self.changes[rate.action] ?? Change(perMinute: rate.perMinute, burst: rate.burst)
+        return Allowance(perMinute: Double(change.perMinute) * self.scale, burst: Double(change.burst) * self.scale)
+    }
+}
