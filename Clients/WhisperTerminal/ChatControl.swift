@@ -6,7 +6,7 @@ import WhisperClient
 /// Does what a person orders in a chat, and says what came of it. Knows which file of theirs came last.
 actor ChatControl {
     private let core: CoreClient
-    private let peer: Contact
+    private let partner: ChatPartner
     /// The latest message of theirs with a file, and the one whose file is wanted here.
     private var offered: Message?
     private var saving: UUIDText?
@@ -19,13 +19,18 @@ actor ChatControl {
 
     enum Outcome {
         case said([Remark])
+        /// Messages that were searched for, the oldest first.
+        case found([Message])
         /// The person is done here.
         case left([Remark])
     }
 
-    init(core: CoreClient, peer: Contact) {
+    /// Messages that a search shows. `whisper do search` has the rest.
+    private static let foundMax = 20
+
+    init(core: CoreClient, partner: ChatPartner) {
         self.core = core
-        self.peer = peer
+        self.partner = partner
     }
 
     /// Sends a text, or does an order.
@@ -39,29 +44,64 @@ actor ChatControl {
     }
 
     private func work(_ order: ChatOrder) async throws -> Outcome {
-        let peer = self.peer.id
+        let chat = self.partner.place
         let folder = FileManager.default.currentDirectoryPath
         switch order {
         case .text(let text):
             guard !text.trimmed.isEmpty else { return .said([]) }
             // Shown when its first event comes, which is at once.
-            _ = try await self.core.send(text, to: peer)
+            _ = try await self.core.send(text, to: chat)
             return .said([])
+        case .reply(let number, let text):
+            guard let message = try await self.core.latest(number, in: chat, isOurs: false) else { return Self.tooFar }
+            let reply = MessageReference(id: message.id, author: message.peer)
+            _ = try await self.core.send(text, to: chat, answering: reply)
+            return .said([])
+        case .react(let number, let reaction):
+            guard let message = try await self.core.latest(number, in: chat, isOurs: false) else { return Self.tooFar }
+            try await self.core.react(reaction, to: message)
+            return .said([])
+        case .edit(let number, let text):
+            guard let message = try await self.core.latest(number, in: chat, isOurs: true) else { return Self.tooFar }
+            try await self.core.edit(message, text)
+            return .said([])
+        case .delete(let number):
+            guard let message = try await self.core.latest(number, in: chat, isOurs: true) else { return Self.tooFar }
+            try await self.core.delete(message)
+            return .said([])
+        case .search(let words):
+            let found = try await self.core.search(words, in: chat, limit: Self.foundMax)
+            return found.isEmpty ? Self.plain("No message here has these words.") : .found(found)
         case .file(let path):
             _ = try await self.core.send(
-                file: ChatFile.absolute(path, in: folder), type: ChatFile.type(of: path), to: peer)
+                file: ChatFile.absolute(path, in: folder), type: ChatFile.type(of: path), to: chat)
             return .said([])
         case .save(let path):
             guard let message = self.offered else { return Self.bad("There is no file of theirs here.") }
             self.saving = message.id
             try await self.core.fetchFile(of: message, to: ChatFile.absolute(path, in: folder))
             return .said([])
-        case .retry: return Self.plain(describe(retried: try await self.core.retry(to: peer).count))
-        case .cancel: return Self.plain(describe(cancelled: try await self.core.cancel(to: peer)))
+        case .retry: return Self.plain(describe(retried: try await self.core.retry(to: chat).count))
+        case .cancel: return Self.plain(describe(cancelled: try await self.core.cancel(to: chat)))
         case .resume:
             try await self.core.resumeOutbox()
             return Self.plain("What was kept apart goes out.")
         case .discard: return Self.plain(describe(cancelled: try await self.core.discardOutbox()))
+        case .accept, .reject, .block, .unblock, .verify, .verified:
+            guard case .person(let contact) = self.partner else {
+                return Self.bad("That is for a chat with one person. `whisper contacts` lists them.")
+            }
+            return try await self.decide(order, about: contact.id)
+        case .members: return .said(try await self.members())
+        case .help: return .said(ChatOrder.helpLines.map { Remark(text: $0) })
+        case .quit: return .left([])
+        case .misused(let usage): return Self.bad("Nothing was sent. It is written \(usage); /help lists the orders.")
+        case .unknown(let order): return Self.bad(SlashLine.unknown(order))
+        }
+    }
+
+    private func decide(_ order: ChatOrder, about peer: WhisperID) async throws -> Outcome {
+        switch order {
         case .accept:
             try await self.core.accept(peer)
             return Self.plain("Accepted: this person is a contact now.")
@@ -74,11 +114,38 @@ actor ChatControl {
         case .unblock:
             try await self.core.set(isBlocked: false, peer)
             return Self.plain("Not blocked any more.")
-        case .help: return .said(ChatOrder.helpLines.map { Remark(text: $0) })
-        case .quit: return .left([])
-        case .misused(let usage): return Self.bad("Nothing was sent. It is written \(usage); /help lists the orders.")
-        case .unknown(let order): return Self.bad(SlashLine.unknown(order))
+        case .verified(let isSame):
+            try await self.core.set(isVerified: isSame, peer)
+            return Self.plain(isSame ? "Verified: these are the true keys." : "Not verified.")
+        default:
+            let number = try await self.core.safetyNumber(with: peer)
+            return .said([
+                Remark(text: "The safety number of you two. Compare it by voice:"), Remark(text: number),
+                Remark(text: "/verified yes notes that both see the same, /verified no that they do not."),
+            ])
         }
+    }
+
+    private func members() async throws -> [Remark] {
+        guard case .group(let id, _) = self.partner else {
+            return [Remark(text: "Only you and \(self.partner.spokenName) are here.")]
+        }
+        let members = try await self.core.members(ofGroup: id).map { member in
+            let name = member.name.map { "\(harmlessLine($0)) · " } ?? ""
+            return Remark(
+                text: name + "\(member.id)" + (member.role == "member" ? "" : ", \(harmlessLine(member.role))"))
+        }
+        let group = try await self.core.groups().first { Conversation.key(ofGroup: $0.id) == self.partner.place.name }
+        guard let group, group.newcomers > 0 else { return members }
+        return members + [
+            Remark(
+                text: "\(group.newcomers) of them came without your word and receive nothing of yours: "
+                    + "`whisper do group_admit` admits them.", tone: .bad)
+        ]
+    }
+
+    private static var tooFar: Outcome {
+        Self.bad("There is no such message among the latest ones. Nothing was changed.")
     }
 
     private static func plain(_ text: String) -> Outcome { .said([Remark(text: text)]) }

@@ -1,3 +1,5 @@
+import WhisperCore
+
 /// A line that a person enters in a chat: a text for the other person, or an order to this program.
 enum ChatOrder: Equatable {
     case text(String)
@@ -8,6 +10,16 @@ enum ChatOrder: Equatable {
     /// Orders for messages that are kept apart because of a ban.
     case resume, discard
     case accept, reject, block, unblock
+    /// Of theirs. The latest one is the first, the one before the second.
+    case reply(to: Int, text: String)
+    /// An empty reaction takes back the one before.
+    case react(to: Int, reaction: String)
+    /// Of ours, counted in the same way.
+    case edit(Int, text: String)
+    case delete(Int)
+    case search(String)
+    case verify, verified(Bool)
+    case members
     case help, quit
     /// An order that lacks something, or has too much.
     case misused(String)
@@ -30,15 +42,33 @@ enum ChatOrder: Equatable {
         }
         switch entry.form {
         case .alone(let order): self = rest.isEmpty ? order : .misused(entry.usage)
-        case .path(let order): self = rest.isEmpty ? .misused(entry.usage) : order(rest)
+        case .rest(_, let order): self = (rest.isEmpty ? nil : order(rest)) ?? .misused(entry.usage)
+        case .message(_, let order):
+            let (number, text) = Self.message(rest)
+            self = order(number, text) ?? .misused(entry.usage)
         }
+    }
+
+    /// Messages that are counted back.
+    private static let numberMax = CoreLimits.listMax
+
+    /// - Returns: which message `-N` names, and what stands behind it. Without `-N` it is the latest one.
+    private static func message(_ rest: String) -> (Int, String) {
+        let words = rest.split(separator: " ", maxSplits: 1)
+        guard let first = words.first, first.hasPrefix("-"), let number = Int(first.dropFirst()),
+            (1...Self.numberMax).contains(number)
+        else { return (1, rest) }
+        return (number, words.count == 2 ? String(words[1]).trimmed : "")
     }
 
     // MARK: Help
 
     private enum Form {
         case alone(ChatOrder)
-        case path(@Sendable (String) -> ChatOrder)
+        /// With one word or more, which the help calls so.
+        case rest(String, @Sendable (String) -> ChatOrder?)
+        /// About a message, with or without words behind it.
+        case message(String, @Sendable (Int, String) -> ChatOrder?)
     }
 
     private struct Entry {
@@ -49,15 +79,31 @@ enum ChatOrder: Equatable {
         var usage: String {
             switch self.form {
             case .alone: "/\(self.word)"
-            case .path: "/\(self.word) PATH"
+            case .rest(let rest, _): "/\(self.word) \(rest)"
+            case .message(let rest, _): "/\(self.word) [-N]\(rest)"
             }
         }
     }
 
     private static var all: [Entry] {
         [
-            Entry(word: "file", form: .path { .file(path: $0) }, about: "Send a file."),
-            Entry(word: "save", form: .path { .save(path: $0) }, about: "Keep the latest file of theirs at this path."),
+            Entry(
+                word: "reply", form: .message(" TEXT") { $1.isEmpty ? nil : .reply(to: $0, text: $1) },
+                about: "Answer their latest message; -2 is the one before it."),
+            Entry(
+                word: "react", form: .message(" [EMOJI]") { .react(to: $0, reaction: $1) },
+                about: "React to it. Without EMOJI, take the reaction back."),
+            Entry(
+                word: "edit", form: .message(" TEXT") { $1.isEmpty ? nil : .edit($0, text: $1) },
+                about: "Give your latest message another text."),
+            Entry(
+                word: "delete", form: .message("") { $1.isEmpty ? .delete($0) : nil },
+                about: "Delete your latest message, here and there."),
+            Entry(word: "search", form: .rest("WORDS") { .search($0) }, about: "Find messages of this chat."),
+            Entry(word: "file", form: .rest("PATH") { .file(path: $0) }, about: "Send a file."),
+            Entry(
+                word: "save", form: .rest("PATH") { .save(path: $0) },
+                about: "Keep the latest file of theirs at this path."),
             Entry(word: "retry", form: .alone(.retry), about: "Send again what was given up (✗)."),
             Entry(word: "cancel", form: .alone(.cancel), about: "Give up what waits (◌)."),
             Entry(word: "resume", form: .alone(.resume), about: "After a ban: send what was kept apart, to everybody."),
@@ -66,10 +112,15 @@ enum ChatOrder: Equatable {
             Entry(word: "reject", form: .alone(.reject), about: "Delete a stranger's messages, and leave."),
             Entry(word: "block", form: .alone(.block), about: "Take no more mail of this person."),
             Entry(word: "unblock", form: .alone(.unblock), about: "Take their mail again."),
+            Entry(word: "members", form: .alone(.members), about: "Say who is in the group."),
+            Entry(word: "verify", form: .alone(.verify), about: "Show the safety number, to compare by voice."),
+            Entry(word: "verified", form: .rest("yes|no") { Self.verified[$0] }, about: "Note whether it is the same."),
             Entry(word: "help", form: .alone(.help), about: "Show the orders."),
             Entry(word: "quit", form: .alone(.quit), about: "Leave. So does Ctrl-D."),
         ]
     }
+
+    private static let verified: [String: ChatOrder] = ["yes": .verified(true), "no": .verified(false)]
 
     static var helpLines: [String] {
         let rows = Self.all.map { ($0.usage, $0.about) } + [("//TEXT", "Send a text that begins with /.")]

@@ -6,7 +6,8 @@ import WhisperClient
 /// that it can say what has changed. Asks the core for titles of groups, and does nothing else.
 struct ChatWords {
     private let core: CoreClient
-    private let peer: Contact
+    private let partner: ChatPartner
+    private let ownID: WhisperID?
     private var names: [WhisperID: String] = [:]
     private var strangers: Set<WhisperID> = []
     private var shown: [MessageKey: Message] = [:]
@@ -15,12 +16,11 @@ struct ChatWords {
 
     /// Messages that are remembered.
     private static let shownMax = 500
-    /// Characters of a message by which it is named.
-    private static let excerptMax = 30
 
-    init(core: CoreClient, peer: Contact) async throws {
-        (self.core, self.peer) = (core, peer)
-        self.met(peer)
+    init(core: CoreClient, partner: ChatPartner) async throws {
+        (self.core, self.partner) = (core, partner)
+        self.ownID = try await core.identity().flatMap { WhisperID($0.id) }
+        if case .person(let peer) = partner { self.met(peer) }
         for contact in try await core.contacts() { self.met(contact) }
     }
 
@@ -31,15 +31,26 @@ struct ChatWords {
 
     func name(_ id: WhisperID) -> String { self.names[id] ?? "\(id)" }
 
+    /// For each line of somebody. An id would leave little room beside it.
+    func shortName(_ id: WhisperID) -> String {
+        let name = self.name(id)
+        return name == "\(id)" ? "\(name.prefix(8))…" : name
+    }
+
     /// The notice about the other person here; `nil` if they are a contact.
     var strangerNotice: String? {
-        guard self.strangers.contains(self.peer.id) else { return nil }
+        guard case .person(let peer) = self.partner, self.strangers.contains(peer.id) else { return nil }
         return
             "? A stranger: you have not added this person. They are not told that you read it before you /accept or answer; "
             + "/reject deletes it, /block keeps them away."
     }
 
-    func isHere(_ message: Message) -> Bool { message.isDirect && message.peer == self.peer.id }
+    func isHere(_ message: Message) -> Bool {
+        switch self.partner.place {
+        case .direct(let peer): message.isDirect && message.peer == peer
+        case .group(let id): message.groupID.map { Conversation.key(ofGroup: $0) } == id
+        }
+    }
 
     /// A message that belongs to another chat has come.
     func elsewhere(_ message: Message) async throws -> String {
@@ -82,12 +93,12 @@ struct ChatWords {
         }
         for reaction in message.reactions where !before.reactions.contains(reaction) {
             lines.append(
-                "\(self.reactor(reaction)) reacted \(harmlessLine(reaction.text)) to \(Self.excerpt(of: message))")
+                "\(self.reactor(reaction)) reacted \(harmlessLine(reaction.text)) to \(excerpt(of: message))")
         }
         let reactors = Set(message.reactions.map(\.from))
         for reaction in before.reactions where !reactors.contains(reaction.from) {
             lines.append(
-                "\(self.reactor(reaction)) took back \(harmlessLine(reaction.text)) of \(Self.excerpt(of: message))")
+                "\(self.reactor(reaction)) took back \(harmlessLine(reaction.text)) of \(excerpt(of: message))")
         }
         return (lines, hasMoved)
     }
@@ -97,23 +108,54 @@ struct ChatWords {
         guard message.state == nil else { return [] }
         if message.content == .deleted { return ["\(author) deleted an older message."] }
         guard message.isEdited || !message.reactions.isEmpty else { return [] }
-        return ["An older message of \(author) is now: \(WhisperTerminal.shown(message))"]
+        return ["An older message of \(author) is now: \(self.shown(message))"]
     }
 
     private func reactor(_ reaction: Reaction) -> String {
-        reaction.from == self.peer.id ? self.name(reaction.from) : "You"
+        switch self.partner {
+        case .person(let peer): reaction.from == peer.id ? self.name(reaction.from) : "You"
+        case .group: reaction.from == self.ownID ? "You" : self.name(reaction.from)
+        }
     }
 
-    private static func excerpt(of message: Message) -> String {
-        let text = harmlessLine(WhisperTerminal.shown(message.content))
-        return text.count > Self.excerptMax ? "“\(text.prefix(Self.excerptMax))…”" : "“\(text)”"
+    /// A message as it is drawn: with the one that it answers, its file, and what others think of it.
+    func shown(_ message: Message) -> String { self.front(of: message) + WhisperTerminal.shown(message) }
+
+    /// The message that this one answers.
+    private func front(of message: Message) -> String {
+        guard let reply = message.replyTo, message.content != .deleted else { return "" }
+        let key = MessageKey(reply, isOurs: reply.author == self.ownID)
+        return answering(self.shown[key])
+    }
+
+    /// A message as one line.
+    func line(_ message: Message, _ style: Style) -> String {
+        let name = message.state == nil ? self.name(message.peer) : ""
+        return transcript(message, name: name, style, front: self.front(of: message), isPlaceShown: false)
     }
 }
 
-/// Which message it is in a chat of two. Both may have drawn the same id.
+/// Characters of a message by which it is named.
+private let excerptMax = 30
+
+private func excerpt(of message: Message) -> String {
+    let text = harmlessLine(shown(message.content))
+    return text.count > excerptMax ? "“\(text.prefix(excerptMax))…”" : "“\(text)”"
+}
+
+/// Stands before an answer.
+/// - Parameter message: the one that is answered; `nil` if it is not at hand.
+func answering(_ message: Message?) -> String { "↪ \(message.map { excerpt(of: $0) } ?? "an earlier message"): " }
+
+/// Which message it is in a chat. Two people may have drawn the same id.
 struct MessageKey: Hashable {
     var id: UUIDText
-    var isOurs: Bool
+    /// `nil` for ours.
+    var author: WhisperID?
 
-    init(_ message: Message) { (self.id, self.isOurs) = (message.id, message.state != nil) }
+    init(_ message: Message) { (self.id, self.author) = (message.id, message.state == nil ? message.peer : nil) }
+
+    init(_ reference: MessageReference, isOurs: Bool) {
+        (self.id, self.author) = (reference.id, isOurs ? nil : reference.author)
+    }
 }

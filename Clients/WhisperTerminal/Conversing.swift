@@ -57,24 +57,6 @@ func waitUntilOnline(_ events: AsyncStream<ClientEvent>, within timeout: Duratio
     }
 }
 
-/// Finds somebody by name or Whisper ID.
-func find(_ person: String, in contacts: [Contact]) throws -> Contact {
-    let wanted = person.lowercased()
-    if let contact = contacts.first(where: { $0.name?.lowercased() == wanted || "\($0.id)".lowercased() == wanted }) {
-        return contact
-    }
-    let near = contacts.filter { $0.shownName.lowercased().hasPrefix(wanted) }
-    if near.count == 1 { return near[0] }
-    if near.count > 1 {
-        let names = near.map { harmlessLine($0.shownName) }.joined(separator: " or ")
-        throw Problem("\"\(person)\" could be \(names).")
-    }
-    if let id = WhisperID(person.uppercased()) {
-        throw Problem("\(id) is not among your contacts. Add them with `whisper add \(id) NAME`.")
-    }
-    throw Problem("Nobody called \"\(person)\" is among your contacts. `whisper contacts` lists them.")
-}
-
 func describe(_ reason: StopReason) -> String {
     switch reason {
     case .closed: "Closed."

@@ -6,7 +6,7 @@ import WhisperCore
 /// A chat for pipes: each line of input is a message or an order, each event a line of output.
 struct LineChat {
     let core: CoreClient
-    let peer: Contact
+    let partner: ChatPartner
     /// How long to listen on after the input ends.
     let linger: Duration
 
@@ -25,26 +25,26 @@ struct LineChat {
     /// - Returns: why the core has disconnected for good; `nil` when the input ended.
     /// - Throws: a `Problem` if the daemon has gone.
     func run() async throws -> StopReason? {
-        let control = ChatControl(core: self.core, peer: self.peer)
+        let control = ChatControl(core: self.core, partner: self.partner)
         let events = self.core.events()
         let style = Style.output
-        var words = try await ChatWords(core: self.core, peer: self.peer)
+        var words = try await ChatWords(core: self.core, partner: self.partner)
         if let notice = words.strangerNotice { self.say(notice) }
         if let notice = try await self.core.outboxNotice() { self.say(notice) }
-        for (_, message) in try await self.core.messages(with: self.peer.id, limit: CoreLimits.listMax) {
+        for (_, message) in try await self.core.messages(in: self.partner.place, limit: CoreLimits.listMax) {
             words.saw(message)
         }
-        let missed = try await self.core.unread(with: self.peer.id, limit: Self.missedMax).messages
+        let missed = try await self.core.unread(in: self.partner.place, limit: Self.missedMax).messages
         for (_, message) in missed {
             await control.saw(message)
             words.saw(message)
-            self.say(transcript(message, name: self.peer.shownName, style))
+            self.say(words.line(message, style))
         }
         try await self.core.markRead(missed)
         let (seen, start) = (Set(missed.map(\.message.id)), words)
         return try await withThrowingTaskGroup(of: StopReason?.self) { group in
             group.addTask {
-                try await self.read(control)
+                try await self.read(control, start)
                 return nil
             }
             group.addTask { try await self.show(events, control, start, except: seen) }
@@ -53,10 +53,11 @@ struct LineChat {
         }
     }
 
-    private func read(_ control: ChatControl) async throws {
+    private func read(_ control: ChatControl, _ words: ChatWords) async throws {
         reading: for await line in self.lines {
             switch try await control.perform(ChatOrder(line)) {
             case .said(let remarks): for remark in remarks { self.say(remark.text) }
+            case .found(let messages): for message in messages { self.say(words.line(message, .output)) }
             case .left(let remarks):
                 for remark in remarks { self.say(remark.text) }
                 break reading
@@ -80,7 +81,7 @@ struct LineChat {
                 guard !seen.contains(message.id) else { continue }
                 await control.saw(message)
                 words.saw(message)
-                self.say(transcript(message, name: self.peer.shownName, style))
+                self.say(words.line(message, style))
                 try await self.core.markRead(message)
             case .received(let message): self.say(try await words.elsewhere(message))
             case .changed(let message):
@@ -91,7 +92,7 @@ struct LineChat {
                 let (lines, hasMoved) = words.changes(to: message)
                 for line in lines { self.say(line) }
                 guard hasMoved, message.state != .sending, message.state != .queued else { continue }
-                self.say(transcript(message, name: "", style))
+                self.say(words.line(message, style))
             case .contact(let contact), .request(let contact): words.met(contact)
             case .alarm(let alarm): self.say(describe(alarm) { words.name($0) })
             case .backup(let news): if let line = describe(news) { self.say(line) }

@@ -7,7 +7,7 @@ import WhisperClient
 /// A chat on a real terminal: the prompt stays on the last row, everything else appears above it.
 actor LiveChat {
     private let core: CoreClient
-    private let peer: Contact
+    private let partner: ChatPartner
 
     /// Reads of the keyboard that are not handled. The terminal keeps the rest.
     private static let readsWaitingMax = 64
@@ -28,11 +28,11 @@ actor LiveChat {
     /// The server was said to be away, and has not been said to be back.
     private var saidAway = false
 
-    init(core: CoreClient, peer: Contact) async throws {
+    init(core: CoreClient, partner: ChatPartner) async throws {
         self.core = core
-        self.peer = peer
-        self.control = ChatControl(core: core, peer: peer)
-        self.words = try await ChatWords(core: core, peer: peer)
+        self.partner = partner
+        self.control = ChatControl(core: core, partner: partner)
+        self.words = try await ChatWords(core: core, partner: partner)
         let size = RawTerminal.size
         self.screen = ChatScreen(width: size.width, height: size.height)
     }
@@ -90,10 +90,14 @@ actor LiveChat {
 
     private func open() async throws {
         self.prompt(isOnline: false)
-        let who = self.peer.name.map { "\(harmlessLine($0)) · \(self.peer.id)" } ?? "\(self.peer.id)"
+        let who =
+            switch self.partner {
+            case .person(let peer): peer.name.map { "\(harmlessLine($0)) · \(peer.id)" } ?? "\(peer.id)"
+            case .group: "the group \(self.partner.spokenName)"
+            }
         self.say("Chat with \(who) · Enter sends, Ctrl-D leaves, /help shows the orders", self.style.dim)
-        let latest = try await self.core.messages(with: self.peer.id, limit: Self.messagesShown)
-        let unread = try await self.core.unread(with: self.peer.id, limit: Self.unreadShownMax).messages
+        let latest = try await self.core.messages(in: self.partner.place, limit: Self.messagesShown)
+        let unread = try await self.core.unread(in: self.partner.place, limit: Self.unreadShownMax).messages
         let ids = Set(latest.map(\.message.id))
         let shown = unread.map(\.message).filter { !ids.contains($0.id) } + latest.map(\.message)
         for message in shown { await self.add(message) }
@@ -120,6 +124,8 @@ actor LiveChat {
             RawTerminal.write(self.screen.promptRow(self.editor))
             switch try await self.control.perform(ChatOrder(line.trimmed)) {
             case .said(let remarks): self.say(remarks)
+            case .found(let messages):
+                for message in messages { self.say(self.words.line(message, self.style), self.style.dim) }
             case .left(let remarks):
                 self.say(remarks)
                 return true
@@ -169,7 +175,7 @@ actor LiveChat {
         if hasMoved {
             RawTerminal.write(self.screen.mark(key, mark(message.state ?? .queued, self.style), self.editor))
         }
-        let (bytes, isSeen) = self.screen.change(key, to: shown(message), self.editor)
+        let (bytes, isSeen) = self.screen.change(key, to: self.words.shown(message), self.editor)
         RawTerminal.write(bytes)
         guard !isSeen else { return }
         for line in lines { self.say(line, self.style.blue) }
@@ -179,10 +185,13 @@ actor LiveChat {
         switch message.state {
         case .failed(.cancelled): break
         case .failed(let reason):
-            let again = message.peer == self.peer.id ? "/retry" : "whisper retry \(self.name(message.peer))"
-            self.say(
-                "Not sent to \(self.name(message.peer)): \(describe(reason)). Again: \(again)", self.style.red)
-        case .expired: self.say("\(self.name(message.peer)) did not come for a message in time.", self.style.red)
+            let isHere = self.words.isHere(message)
+            let name = isHere ? self.partner.spokenName : message.groupID ?? self.name(message.peer)
+            let again = isHere ? "/retry" : "whisper retry \(name)"
+            self.say("Not sent to \(name): \(describe(reason)). Again: \(again)", self.style.red)
+        case .expired:
+            let name = self.words.isHere(message) ? self.partner.spokenName : message.groupID ?? self.name(message.peer)
+            self.say("\(name) did not come for a message in time.", self.style.red)
         default: break
         }
     }
@@ -192,12 +201,12 @@ actor LiveChat {
         self.words.saw(message)
         let isOurs = message.state != nil
         // An id as name on each line would leave little room; the first line has it in full.
-        let name = isOurs ? "you" : self.peer.name == nil ? "\("\(self.peer.id)".prefix(8))…" : self.name(self.peer.id)
+        let name = isOurs ? "you" : self.words.shortName(message.peer)
         let time = clock(message.time)
         let line = ChatScreen.Line(
             key: MessageKey(message), mark: message.state.map { mark($0, self.style) } ?? "",
             head: self.style.dim(time) + " " + (isOurs ? self.style.dim(name) : self.style.bold(name)) + "  ",
-            headColumns: time.count + 1 + TextWidth.columns(name) + 2, text: shown(message))
+            headColumns: time.count + 1 + TextWidth.columns(name) + 2, text: self.words.shown(message))
         RawTerminal.write(self.screen.add(line, self.editor))
     }
 

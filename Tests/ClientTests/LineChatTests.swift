@@ -52,7 +52,7 @@ extension CoreClientTests {
         let count = 60
         let lines = Mutex(0)
         let chat = LineChat(
-            core: client, peer: contact, linger: .zero,
+            core: client, partner: .person(contact), linger: .zero,
             lines: ReadAhead(label: "test", waitingMax: 8) {
                 lines.withLock { line in
                     line += 1
@@ -69,14 +69,15 @@ extension CoreClientTests {
 
     /// Says these lines in a chat by a pipe, and returns when it has ended.
     /// - Returns: what was printed.
-    private func chat(_ core: Core, _ lines: [String]) async throws -> [String] {
+    private func chat(_ core: Core, in name: String? = nil, _ lines: [String]) async throws -> [String] {
         let client = try CoreClient.of(core)
         defer { client.close() }
         let contact = try #require(try await client.contacts().first)
+        let partner = if let name { try await findChat(name, client) } else { ChatPartner.person(contact) }
         let rest = Mutex(lines[...])
         let said = Mutex<[String]>([])
         let chat = LineChat(
-            core: client, peer: contact, linger: .zero,
+            core: client, partner: partner, linger: .zero,
             lines: ReadAhead(label: "test", waitingMax: 8) { rest.withLock { $0.popFirst() } },
             say: { line in said.withLock { $0.append(line) } })
         #expect(try await chat.run() == nil)
@@ -104,6 +105,71 @@ extension CoreClientTests {
         await ann.core.close()
     }
 
+    /// Orders count messages back, theirs or ours, and change no other one.
+    @Test func ordersNameMessagesByCountingBack() async throws {
+        let (ann, bob) = (try await self.hosts.online("ann"), try await self.hosts.online("bob").id)
+        try await ann.ask(#"contact_add {"whisperId":"\#(bob)","name":"Bob"}"#)
+        let (store, bobID) = (try ann.core.opened().profile.store, WhisperID(bob)!)
+        for (number, text) in ["first", "second"].enumerated() {
+            _ = try store.keep(
+                Message(
+                    id: .random(), peer: bobID, groupID: nil, direction: .incoming(isRead: true),
+                    content: .text(text), time: Timestamp(milliseconds: Int64(number + 1))))
+        }
+        let said = try await self.chat(
+            ann.core,
+            [
+                "/react -2 👍", "/react 👎", "/react", "/reply -2 an answer", "more", "/edit -2 the answer",
+                "/delete", "/edit -2 nothing", "/react -3 👍", "/search SECOND", "/members", "/verify", "/verified yes",
+                "/reply", "/delete it", "/verified maybe", "/search",
+            ])
+        let texts = try store.messages(with: bobID, limit: 9)
+        #expect(
+            texts.map(\.content) == [.text("first"), .text("second"), .text("the answer"), .deleted],
+            "\(texts.map(\.content))")
+        #expect(texts[0].reactions.map(\.text) == ["👍"] && texts[1].reactions.isEmpty)
+        #expect(texts[2].replyTo == MessageReference(id: texts[0].id, author: bobID) && texts[2].isEdited)
+        #expect(said.contains { $0.hasSuffix("you: ↪ “first”: the answer (edited) ◌") || $0.contains("↪ “first”: ") })
+        #expect(said.count { $0.hasPrefix("There is no such message among the latest ones.") } == 2, "\(said)")
+        #expect(said.contains { $0.hasSuffix("Bob: second") })
+        #expect(said.contains("Only you and Bob are here.") && said.contains("Verified: these are the true keys."))
+        #expect(try store.contact(bobID)?.isVerified == true)
+        for usage in ["/reply [-N] TEXT", "/delete [-N]", "/verified yes|no", "/search WORDS"] {
+            #expect(said.contains("Nothing was sent. It is written \(usage); /help lists the orders."), "\(usage)")
+        }
+        await ann.core.close()
+    }
+
+    /// A group is a chat like another one, found by its title.
+    @Test func aGroupIsAChatThatItsTitleNames() async throws {
+        let (ann, bob) = (try await self.hosts.online("ann"), try await self.hosts.online("bob").id)
+        try await ann.ask(#"contact_add {"whisperId":"\#(bob)","name":"Bob"}"#)
+        try await ann.ask(#"group_create {"title":"Hiking","members":["\#(bob)"]}"#)
+        let store = try ann.core.opened().profile.store
+        let group = try #require(try store.groups().first?.id)
+        _ = try store.keep(
+            Message(
+                id: .random(), peer: WhisperID(bob)!, groupID: group, direction: .incoming(isRead: false),
+                content: .text("where to?"), time: Timestamp(milliseconds: 6)))
+        let client = try CoreClient.of(ann.core)
+        for name in ["hiking", "hik", group] {
+            #expect(try await findChat(name, client).place == .group(Conversation.key(ofGroup: group)), "\(name)")
+        }
+        #expect(try await findChat("bob", client).place == .direct(WhisperID(bob)!))
+        await #expect(throws: Problem.self) { try await findChat("sailing", client) }
+        client.close()
+        let said = try await self.chat(
+            ann.core, in: "Hiking",
+            ["/react 👍", "/reply up the hill", "/members", "/accept", "/verify", "/search hill"])
+        let messages = try store.page(in: .group(Conversation.key(ofGroup: group)), limit: 9).map(\.message)
+        #expect(messages.map(\.content) == [.text("where to?"), .text("up the hill")])
+        #expect(messages[0].reactions.map(\.text) == ["👍"] && messages[1].replyTo?.id == messages[0].id)
+        #expect(said.contains { $0.hasSuffix("Bob: where to?") } && said.contains("Bob · \(bob)"), "\(said)")
+        #expect(said.contains("You reacted 👍 to “where to?”"), "\(said)")
+        #expect(said.count { $0.hasPrefix("That is for a chat with one person.") } == 2)
+        await ann.core.close()
+    }
+
     /// Each change of a shown message is described in words.
     @Test func whatIsDoneToAMessageIsSaid() async throws {
         let ann = try await self.hosts.offline("ann")
@@ -111,7 +177,7 @@ extension CoreClientTests {
         let bob = Contact(
             id: bobID, name: "Bob", keys: IdentityKeys(bobWords).publicKeys, isBanned: false,
             addedAt: Timestamp(milliseconds: 1))
-        var words = try await ChatWords(core: client, peer: bob)
+        var words = try await ChatWords(core: client, partner: .person(bob))
         var theirs = Message(
             id: .random(), peer: bobID, groupID: nil, direction: .incoming(isRead: true),
             content: .text("meet at noon"),
@@ -174,7 +240,7 @@ extension CoreClientTests {
         let deadline = DispatchTime.now() + .seconds(30)
         let refusal = await #expect(throws: CoreClient.Refusal.self) { try await client.goOnline(until: deadline) }
         #expect(refusal?.code == "banned" && refusal?.message.contains("banned from the server, until") == true)
-        _ = try await client.send("during", to: WhisperID(bob)!)
+        _ = try await client.send("during", to: .direct(WhisperID(bob)!))
 
         self.hosts.server.set { $0.ban = (false, nil) }
         try await client.goOnline(until: DispatchTime.now() + .seconds(30))
@@ -192,7 +258,7 @@ extension CoreClientTests {
         } else {
             #expect(try await client.discardOutbox() == 2)
             // A message that is written from here on is sent.
-            _ = try await client.send("after", to: WhisperID(bob)!)
+            _ = try await client.send("after", to: .direct(WhisperID(bob)!))
             #expect(await self.isSent("after", events))
             #expect(self.hosts.server.accepted.count == 1)
         }
@@ -218,7 +284,7 @@ extension CoreClientTests {
         try await client.learnStatus()
         let (started, end) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let chat = LineChat(
-            core: client, peer: contact, linger: .zero,
+            core: client, partner: .person(contact), linger: .zero,
             lines: ReadAhead(label: "test", waitingMax: 1) {
                 end.wait()
                 return nil

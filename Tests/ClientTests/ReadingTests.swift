@@ -51,7 +51,7 @@ extension CoreClientTests {
         let client = try CoreClient.of(ann.core)
         let said = Mutex<[String]>([])
         let chat = LineChat(
-            core: client, peer: bob, linger: .zero, lines: ReadAhead(label: "test", waitingMax: 1) { nil },
+            core: client, partner: .person(bob), linger: .zero, lines: ReadAhead(label: "test", waitingMax: 1) { nil },
             say: { line in said.withLock { $0.append(line) } })
         _ = try await chat.run()
         client.close()
@@ -92,7 +92,7 @@ extension CoreClientTests {
         case "accept": try await client.accept(bobID)
         case "reject": try await client.reject(bobID)
         case "block": try await client.set(isBlocked: true, bobID)
-        default: _ = try await client.send("who?", to: bobID)
+        default: _ = try await client.send("who?", to: .direct(bobID))
         }
         let isTold = decision == "accept" || decision == "answer"
         #expect(try store.owedReceipts(limit: 9).map(\.id) == (isTold ? [mail.id] : []))
@@ -140,9 +140,9 @@ extension CoreClientTests {
         let (all, total) = try await client.unread(limit: count + 1)
         #expect(all.map(\.message.content) == (1...count).map { .text("\($0)") } && total == count)
         #expect(all.map(\.number) == all.map(\.number).sorted())
-        let direct = try await client.unread(with: bobID, limit: count).messages
+        let direct = try await client.unread(in: .direct(bobID), limit: count).messages
         #expect(direct.count == count - count / 5 && direct.allSatisfy { $0.message.isDirect })
-        let first = try await client.unread(with: bobID, limit: 3).messages
+        let first = try await client.unread(in: .direct(bobID), limit: 3).messages
         #expect(first.map(\.message.content) == ["1", "2", "3"].map { .text($0) })
         // Messages that were not shown stay unread.
         try await client.markRead(Array(all.prefix(7)))

@@ -67,13 +67,19 @@ struct Inbox {
         let names = Dictionary(contacts.map { ($0.id, $0.shownName) }, uniquingKeysWith: { first, _ in first })
         let strangers = Set(contacts.filter(\.isStranger).map(\.id))
         let groups = messages.contains { $0.message.groupID != nil } ? try await self.core.groupTitles() : [:]
+        let ownID = try await self.core.identity()?.id
         for (_, message) in messages {
+            var front = ""
+            if let reply = message.replyTo, message.content != .deleted {
+                front = answering(try await self.core.message(reply, isOurs: "\(reply.author)" == ownID))
+            }
             let name = names[message.peer] ?? "\(message.peer)"
             // By the id: a stranger chooses no name here.
             let isStranger = strangers.contains(message.peer)
             say(
                 (isStranger ? "? " : "")
-                    + transcript(message, name: isStranger ? name + " (a stranger)" : name, style, groups))
+                    + transcript(message, name: isStranger ? name + " (a stranger)" : name, style, groups, front: front)
+            )
         }
         for stranger in Set(messages.filter { $0.message.isDirect }.map(\.message.peer)).intersection(strangers).sorted(
             by: { "\($0)" < "\($1)" })
@@ -93,13 +99,20 @@ struct Inbox {
 }
 
 /// One message as a line for pipes and lists.
-/// - Parameter groups: titles by ids.
-func transcript(_ message: Message, name: String, _ style: Style, _ groups: [String: String] = [:]) -> String {
+/// - Parameters:
+///   - groups: titles by ids.
+///   - front: stands before its text.
+///   - isPlaceShown: whether its group is named.
+func transcript(
+    _ message: Message, name: String, _ style: Style, _ groups: [String: String] = [:], front: String = "",
+    isPlaceShown: Bool = true
+) -> String {
     let time = style.dim(clock(message.time))
+    let group = isPlaceShown ? message.groupID : nil
     return switch message.direction {
     case .incoming:
-        "\(time) \(style.bold(harmlessLine(name)))\(message.groupID.map { " in \(groups[$0.lowercased()] ?? $0)" } ?? ""): \(shown(message))"
-    case .outgoing(let state): "\(time) you: \(shown(message)) \(mark(state, style))"
+        "\(time) \(style.bold(harmlessLine(name)))\(group.map { " in \(groups[$0.lowercased()] ?? $0)" } ?? ""): \(front)\(shown(message))"
+    case .outgoing(let state): "\(time) you: \(front)\(shown(message)) \(mark(state, style))"
     }
 }
 

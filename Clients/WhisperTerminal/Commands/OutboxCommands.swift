@@ -84,13 +84,13 @@ struct RetryCommand: AsyncParsableCommand {
 
     @OptionGroup var options: ProfileOptions
     @Option(help: "Seconds to wait.") var wait = 10
-    @Argument(help: "A contact's name or Whisper ID.") var person: String
+    @Argument(help: "A contact's name or Whisper ID, or the title or id of a group.") var chat: String
 
     func run() async throws {
         let (states, ban) = try await self.options.talk { core -> ([MessageState], String?) in
-            let contact = try find(self.person, in: try await core.contacts())
+            let partner = try await findChat(self.chat, core)
             let events = core.events()
-            let messages = try await core.retry(to: contact.id)
+            let messages = try await core.retry(to: partner.place)
             let ban = try await Self.settle(messages, in: core, events, by: .now + .seconds(self.wait))
             var states: [MessageState] = []
             for id in messages { states += [try await core.outgoing(id).state].compactMap { $0 } }
@@ -137,11 +137,11 @@ struct CancelCommand: AsyncParsableCommand {
         discussion: "An attempt that was made before may have arrived all the same; then the message says so.")
 
     @OptionGroup var options: ProfileOptions
-    @Argument(help: "A contact's name or Whisper ID.") var person: String
+    @Argument(help: "A contact's name or Whisper ID, or the title or id of a group.") var chat: String
 
     func run() async throws {
         let count = try await self.options.talk(connects: false) { core in
-            try await core.cancel(to: try find(self.person, in: try await core.contacts()).id)
+            try await core.cancel(to: try await findChat(self.chat, core).place)
         }
         print(describe(cancelled: count))
     }

@@ -76,17 +76,22 @@ struct ContactsCommand: AsyncParsableCommand {
     @OptionGroup var options: ProfileOptions
 
     func run() async throws {
-        let (contacts, unread, suspicious) = try await self.options.talk(connects: false) { core in
-            (try await core.contacts(), try await core.unreadCounts(), try await core.suspiciousCounts())
+        let (contacts, groups, unread, suspicious) = try await self.options.talk(connects: false) { core in
+            (
+                try await core.contacts(), try await core.groups(), try await core.unreadCounts(),
+                try await core.suspiciousCounts()
+            )
         }
-        guard !contacts.isEmpty else { return print("Nobody yet. Add somebody with `whisper add ID NAME`.") }
+        guard !contacts.isEmpty || !groups.isEmpty else {
+            return print("Nobody yet. Add somebody with `whisper add ID NAME`.")
+        }
         // Names may have come from another client, with the backup.
         let names = contacts.map { harmlessLine($0.name ?? "(no name)") }
         let width = names.map { TextWidth.columns($0) }.max() ?? 0
         let style = Style.output
         for (contact, name) in zip(contacts, names) {
             let space = String(repeating: " ", count: width - TextWidth.columns(name))
-            let news = unread[contact.id].map { style.green("  \($0) unread") } ?? ""
+            let news = unread[.direct(contact.id)].map { style.green("  \($0) unread") } ?? ""
             func doubts(_ reason: Suspicion.Reason, _ words: String) -> String {
                 suspicious[Suspicion(sender: contact.id, reason: reason)].map { style.red("  \($0) \(words)") } ?? ""
             }
@@ -95,6 +100,12 @@ struct ContactsCommand: AsyncParsableCommand {
             let banned = contact.isBanned ? style.red("  banned") : ""
             let stranger = contact.isStranger ? style.dim("  wrote first") : ""
             print("\(style.bold(name))\(space)  \(contact.id)\(news)\(doubts)\(banned)\(blocked)\(stranger)")
+        }
+        for group in groups {
+            let partner = ChatPartner.group(id: group.id, title: group.title)
+            let news = unread[partner.place].map { style.green("  \($0) unread") } ?? ""
+            let about = group.isMember ? "a group of \(group.members)" : "a group that you have left"
+            print("\(style.bold(partner.spokenName))  \(about)\(news)")
         }
         guard contacts.contains(where: \.isStranger) else { return }
         print(style.dim("Who wrote first waits for `whisper accept`, `whisper reject` or `whisper block`."))

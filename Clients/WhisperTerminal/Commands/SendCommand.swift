@@ -18,17 +18,17 @@ struct SendCommand: AsyncParsableCommand {
     @OptionGroup var options: ProfileOptions
     @Option(help: "What to wait for.") var until = Goal.sent
     @Option(help: "Seconds to wait.") var wait = 10
-    @Argument(help: "A contact's name or Whisper ID.") var person: String
+    @Argument(help: "A contact's name or Whisper ID, or the title or id of a group.") var chat: String
     @Argument(help: "The message. Read from standard input if absent.") var text: [String] = []
 
     func run() async throws {
         let goal = self.until
         let (state, ban) = try await self.options.talk { core -> (MessageState, String?) in
-            let contact = try find(self.person, in: try await core.contacts())
+            let partner = try await findChat(self.chat, core)
             let text = self.text.isEmpty ? Self.input() : self.text.joined(separator: " ")
             let isPaused = try await core.outbox().isPaused
             let events = core.events()
-            let message = try await core.send(text, to: contact.id)
+            let message = try await core.send(text, to: partner.place)
             let end = await first(in: events, within: .seconds(self.wait)) { event -> End? in
                 switch event {
                 case .changed(let changed) where changed.id == message.id:
@@ -67,7 +67,7 @@ struct SendCommand: AsyncParsableCommand {
         case .delivered: print(mark(state, style) + " delivered")
         case .read: print(mark(state, style) + " read")
         case .failed(let reason):
-            throw Problem("Not sent: \(describe(reason)). `whisper retry \(self.person)` sends it again.")
+            throw Problem("Not sent: \(describe(reason)). `whisper retry \(self.chat)` sends it again.")
         case .expired: throw Problem("Nobody came for the message in time.")
         }
     }

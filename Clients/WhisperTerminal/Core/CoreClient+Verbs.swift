@@ -89,9 +89,23 @@ extension CoreClient {
 
     func isBackedUp() async throws -> Bool { try await self.members("backup_status").bool("isBackedUp") ?? true }
 
-    /// Unread messages of each person, without those to groups.
-    func unreadCounts() async throws -> [WhisperID: Int64] {
-        var counts: [WhisperID: Int64] = [:]
+    /// The number that two people see alike if each has the true keys of the other.
+    func safetyNumber(with id: WhisperID) async throws -> String {
+        let members = try await self.members("contact_safety") { json in json.add("whisperId", id) }
+        guard let number = members.string("number") else { throw Self.strange }
+        return number
+    }
+
+    func set(isVerified: Bool, _ id: WhisperID) async throws {
+        _ = try await self.members("contact_verify") { json in
+            json.add("whisperId", id)
+            json.add("isVerified", isVerified)
+        }
+    }
+
+    /// Unread messages of each chat that has some.
+    func unreadCounts() async throws -> [Conversation: Int64] {
+        var counts: [Conversation: Int64] = [:]
         var cursor: Int64?
         while true {
             let page = try await self.members("chat_list") { json in
@@ -99,10 +113,10 @@ extension CoreClient {
                 if let cursor { json.add("cursor", cursor) }
             }
             for chat in page.objects("chats") {
-                guard let peer = chat.whisperID("chat"), let unread = chat.integer("unread"), unread > 0 else {
-                    continue
-                }
-                counts[peer] = unread
+                guard let place = chat.string("chat").flatMap({ Conversation($0) }),
+                    let unread = chat.integer("unread"), unread > 0
+                else { continue }
+                counts[place] = unread
             }
             cursor = page.integer("cursor")
             if cursor == nil { return counts }
@@ -121,7 +135,8 @@ extension CoreClient {
     // MARK: Sending
 
     /// Takes a message: it is stored when this returns, and goes out now or when the server is back.
-    func send(_ text: String, to contact: WhisperID) async throws -> Message {
+    /// - Parameter reply: the message that it answers.
+    func send(_ text: String, to chat: Conversation, answering reply: MessageReference? = nil) async throws -> Message {
         let bytes = text.utf8.count
         guard bytes > 0 else {
             throw Refusal(
@@ -135,16 +150,20 @@ extension CoreClient {
         }
         return try Self.message(
             try await self.members("message_send") { json in
-                json.add("to", contact)
+                json.add("to", chat.name)
                 json.add("text", text)
+                if let reply {
+                    json.add("replyTo", reply.id)
+                    json.add("replyFrom", reply.author)
+                }
             })
     }
 
     /// - Parameter path: an absolute one. The file is copied before this returns.
-    func send(file path: String, type: String, to contact: WhisperID) async throws -> Message {
+    func send(file path: String, type: String, to chat: Conversation) async throws -> Message {
         try Self.message(
             try await self.members("attachment_send") { json in
-                json.add("chat", contact)
+                json.add("chat", chat.name)
                 json.add("path", path)
                 json.add("mimeType", type)
             })
@@ -165,17 +184,68 @@ extension CoreClient {
         try Self.message(try await self.members("message_info") { json in json.add("messageId", id) })
     }
 
+    /// A message that another one names, as it stands.
+    /// - Returns: `nil` if it is not here.
+    func message(_ reference: MessageReference, isOurs: Bool) async throws -> Message? {
+        do {
+            return try Self.message(
+                try await self.members("message_info") { json in
+                    json.add("messageId", reference.id)
+                    if !isOurs { json.add("from", reference.author) }
+                })
+        } catch let refusal as Refusal where refusal.code == CoreError.Code.notFound.rawValue {
+            return nil
+        }
+    }
+
     /// - Returns: the messages that are queued again.
-    func retry(to contact: WhisperID) async throws -> [UUIDText] {
-        let members = try await self.members("message_retry") { json in json.add("chat", contact) }
+    func retry(to chat: Conversation) async throws -> [UUIDText] {
+        let members = try await self.members("message_retry") { json in json.add("chat", chat.name) }
         guard let text = members["messageIds"], case .array(let ids) = JSONText(text) else { throw Self.strange }
         return ids.compactMap { UUIDText(ascii: $0.dropFirst().dropLast()) }
     }
 
     /// - Returns: how many messages will not be sent.
-    func cancel(to contact: WhisperID) async throws -> Int {
-        Int(try await self.members("message_cancel") { json in json.add("chat", contact) }.integer("count") ?? 0)
+    func cancel(to chat: Conversation) async throws -> Int {
+        Int(try await self.members("message_cancel") { json in json.add("chat", chat.name) }.integer("count") ?? 0)
     }
+
+    // MARK: Changing
+
+    /// - Parameters:
+    ///   - number: 1 is the latest one that is not deleted, 2 the one before it.
+    ///   - isOurs: whether ours are counted, or those of others.
+    /// - Returns: `nil` if there are not so many among the latest ones.
+    func latest(_ number: Int, in chat: Conversation, isOurs: Bool) async throws -> Message? {
+        let messages = try await self.messages(in: chat, limit: CoreLimits.listMax).map(\.message)
+            .filter { ($0.state != nil) == isOurs && $0.content != .deleted }
+        return number <= messages.count ? messages[messages.count - number] : nil
+    }
+
+    /// - Parameter reaction: takes the place of the one before. Empty: none any more.
+    func react(_ reaction: String, to message: Message) async throws {
+        _ = try await self.members("message_react") { json in
+            json.add("chat", message.place.name)
+            json.add("messageId", message.id)
+            json.add("from", message.peer)
+            json.add("reaction", reaction)
+        }
+    }
+
+    /// Gives a message of ours another text.
+    func edit(_ message: Message, _ text: String) async throws {
+        _ = try await self.members("message_edit") { json in
+            json.add("messageId", message.id)
+            json.add("text", text)
+        }
+    }
+
+    /// Deletes a message of ours.
+    func delete(_ message: Message) async throws {
+        _ = try await self.members("message_delete") { json in json.add("messageId", message.id) }
+    }
+
+    // MARK: Outbox
 
     /// The messages that wait to be sent, by the names of their chats.
     struct Outbox {
@@ -206,19 +276,53 @@ extension CoreClient {
     /// The title of a group; its id while the title is not known.
     func title(ofGroup id: String) async throws -> String { try await self.groupTitles()[id.lowercased()] ?? id }
 
-    /// By their ids.
+    /// In quotation marks, by their ids.
     func groupTitles() async throws -> [String: String] {
-        var titles: [String: String] = [:]
-        var after: String?
+        let groups = try await self.groups().filter { !$0.title.isEmpty }
+        return Dictionary(
+            groups.map { ($0.id, "“\(harmlessLine($0.title))”") }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// A group as it is listed.
+    struct ListedGroup {
+        var id: String
+        /// Empty while it is not known.
+        var title: String
+        var isMember: Bool
+        var members: Int64
+        /// Members to whom nothing goes before the person here admits them.
+        var newcomers: Int
+    }
+
+    /// By their titles.
+    func groups() async throws -> [ListedGroup] {
+        var found: [ListedGroup] = []
         while true {
-            let page = try await self.members("group_list") { json in json.add("after", after) }
-            let groups = page.objects("groups")
-            for group in groups {
-                after = group.string("groupId")
-                guard let after, let title = group.string("title"), !title.isEmpty else { continue }
-                titles[after] = "“\(harmlessLine(title))”"
+            let page = try await self.members("group_list") { json in json.add("after", found.last?.id) }
+            let groups = page.objects("groups").compactMap { group -> ListedGroup? in
+                guard let id = group.string("groupId") else { return nil }
+                return ListedGroup(
+                    id: id, title: group.string("title") ?? "", isMember: group.bool("isMember") ?? false,
+                    members: group.integer("members") ?? 0, newcomers: group.count("newcomers"))
             }
-            guard page.bool("hasMore") == true, !groups.isEmpty else { return titles }
+            found += groups
+            guard page.bool("hasMore") == true, !groups.isEmpty else { return found }
+        }
+    }
+
+    /// A member of a group.
+    struct GroupMember {
+        var id: WhisperID
+        /// As this person is called here.
+        var name: String?
+        var role: String
+    }
+
+    /// The oldest member first.
+    func members(ofGroup id: String) async throws -> [GroupMember] {
+        try await self.members("group_members") { json in json.add("groupId", id) }.objects("members").compactMap {
+            guard let id = $0.whisperID("whisperId") else { return nil }
+            return GroupMember(id: id, name: $0.string("name"), role: $0.string("role") ?? "member")
         }
     }
 
@@ -234,24 +338,35 @@ extension CoreClient {
         }
     }
 
-    /// The latest messages with somebody, oldest first.
+    /// The latest messages of a chat, oldest first.
     /// - Parameter limit: at most `CoreLimits.listMax`.
-    func messages(with peer: WhisperID, limit: Int) async throws -> [Numbered] {
+    func messages(in chat: Conversation, limit: Int) async throws -> [Numbered] {
         Self.numbered(
             try await self.members("chat_get") { json in
-                json.add("chat", peer)
+                json.add("chat", chat.name)
                 json.add("limit", Int64(limit))
             })
     }
 
+    /// The latest messages of a chat that have all of the words, oldest first.
+    func search(_ words: String, in chat: Conversation, limit: Int) async throws -> [Message] {
+        let found = Self.numbered(
+            try await self.members("search") { json in
+                json.add("text", words)
+                json.add("chat", chat.name)
+                json.add("limit", Int64(limit))
+            })
+        return found.reversed().map(\.message)
+    }
+
     /// What came and was not read, oldest first, and how much there is in all chats.
-    /// - Parameter peer: only what this person has written to us alone.
-    func unread(with peer: WhisperID? = nil, limit: Int) async throws -> (messages: [Numbered], count: Int64) {
+    /// - Parameter chat: only what came there.
+    func unread(in chat: Conversation? = nil, limit: Int) async throws -> (messages: [Numbered], count: Int64) {
         var messages: [Numbered] = []
         while true {
             let part = min(limit - messages.count, CoreLimits.listMax)
             let page = try await self.members("message_unread") { json in
-                json.add("chat", peer.map { "\($0)" })
+                json.add("chat", chat?.name)
                 json.add("after", messages.last?.number ?? 0)
                 json.add("limit", Int64(part))
             }

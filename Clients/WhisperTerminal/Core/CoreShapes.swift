@@ -19,6 +19,12 @@ extension JSONMembers {
         return members
     }
 
+    /// The number of elements.
+    func count(_ name: String) -> Int {
+        guard let text = self[name], case .array(let texts) = JSONText(text) else { return 0 }
+        return texts.count
+    }
+
     /// The elements that are objects.
     func objects(_ name: String) -> [JSONMembers] {
         guard let text = self[name], case .array(let texts) = JSONText(text) else { return [] }
@@ -63,6 +69,9 @@ extension Message {
             time: Timestamp(milliseconds: time))
         self.attachment = json.object("attachment").flatMap { Attachment($0) }
         self.isEdited = json.bool("isEdited") ?? false
+        if let id = json.string("replyTo").flatMap({ UUIDText($0) }), let author = json.whisperID("replyFrom") {
+            self.replyTo = MessageReference(id: id, author: author)
+        }
         self.reactions = json.objects("reactions").compactMap { json in
             guard let from = json.whisperID("from"), let text = json.string("reaction") else { return nil }
             return Reaction(from: from, text: text)

@@ -47,7 +47,7 @@ import Testing
         let id = try #require(WhisperID(bob))
         try await self.talk(ann.core) { client in
             let events = client.events()
-            let message = try await client.send("hi", to: id)
+            let message = try await client.send("hi", to: .direct(id))
             #expect(message.content == .text("hi") && message.peer == id)
             let state = await first(in: events, within: .seconds(30)) { event -> MessageState? in
                 guard case .changed(let changed) = event, changed.id == message.id, changed.state != .sending else {
