@@ -41,7 +41,7 @@ struct ChatWords {
     var strangerNotice: String? {
         guard case .person(let peer) = self.partner, self.strangers.contains(peer.id) else { return nil }
         return
-            "? A stranger: you have not added this person. They are not told that you read it before you /accept or answer; "
+            "? A request: you have not added this person. They are not told that you read it before you /accept or answer; "
             + "/reject deletes it, /block keeps them away."
     }
 
@@ -58,9 +58,15 @@ struct ChatWords {
             let title = try await self.core.title(ofGroup: group)
             return "✉ \(self.name(message.peer)) wrote to \(title): whisper inbox"
         }
-        let isStranger = self.strangers.contains(message.peer)
-        return "✉ \(self.name(message.peer))\(isStranger ? ", a stranger," : "") wrote to you: "
-            + (isStranger ? "whisper inbox" : "whisper chat \(self.name(message.peer))")
+        let name = self.name(message.peer)
+        return self.isRequest(message)
+            ? "? A request: \(name), a stranger, wrote to you: whisper inbox"
+            : "✉ \(name) wrote to you: whisper chat \(name)"
+    }
+
+    /// Whether it is one of a stranger, whom nothing tells that it was read.
+    func isRequest(_ message: Message) -> Bool {
+        message.state == nil && message.isDirect && self.strangers.contains(message.peer)
     }
 
     // MARK: Changes
@@ -131,7 +137,8 @@ struct ChatWords {
     /// A message as one line.
     func line(_ message: Message, _ style: Style) -> String {
         let name = message.state == nil ? self.name(message.peer) : ""
-        return transcript(message, name: name, style, front: self.front(of: message), isPlaceShown: false)
+        return (self.isRequest(message) ? "? " : "")
+            + transcript(message, name: name, style, front: self.front(of: message), isPlaceShown: false)
     }
 }
 

@@ -204,7 +204,9 @@ actor LiveChat {
         let name = isOurs ? "you" : self.words.shortName(message.peer)
         let time = clock(message.time)
         let line = ChatScreen.Line(
-            key: MessageKey(message), mark: message.state.map { mark($0, self.style) } ?? "",
+            key: MessageKey(message),
+            mark: self.words.isRequest(message)
+                ? self.style.yellow("?") : message.state.map { mark($0, self.style) } ?? "",
             head: self.style.dim(time) + " " + (isOurs ? self.style.dim(name) : self.style.bold(name)) + "  ",
             headColumns: time.count + 1 + TextWidth.columns(name) + 2, text: self.words.shown(message))
         RawTerminal.write(self.screen.add(line, self.editor))
