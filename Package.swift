@@ -112,6 +112,7 @@ let package = Package(
         system("COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev"),
         system("CNghttp2", pkgConfig: "libnghttp2", apt: "libnghttp2-dev"),
         system("CSodium", pkgConfig: "libsodium", apt: "libsodium-dev"),
+        system("CQREncode", pkgConfig: "libqrencode", apt: "libqrencode-dev"),
         system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
         // Everything that clients may see.
         shared("Contract"),
@@ -230,7 +231,8 @@ let package = Package(
         .executableTarget(
             name: "WhisperTerminal",
             dependencies: [
-                "WhisperClient", "WhisperCore", "TerminalText", "Contract", arguments, nioCore, nioHTTP, nioPosix,
+                "WhisperClient", "WhisperCore", "TerminalText", "Contract", "CQREncode", arguments, nioCore, nioHTTP,
+                nioPosix,
             ],
             path: "Clients/WhisperTerminal", swiftSettings: strict),
         // The pages in a browser. Calls serves them.

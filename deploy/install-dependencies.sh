@@ -6,11 +6,11 @@
 # The packages' own daemons are not started: the project starts its own servers, on its own ports and data.
 set -eu
 
-packages="pkg-config libpq-dev libhiredis-dev libssl-dev libnghttp2-dev libsodium-dev libsqlite3-dev"
+packages="pkg-config libpq-dev libhiredis-dev libssl-dev libnghttp2-dev libsodium-dev libsqlite3-dev libqrencode-dev"
 for_running="postgresql redis-server haproxy openssl util-linux coturn"
 for_testing="
     python3-jsonschema python3-nacl python3-cryptography python3-venv prometheus systemd libfaketime
-    chromium chromium-driver curl etcd-server etcd-client patroni
+    chromium chromium-driver curl zbar-tools etcd-server etcd-client patroni
 "
 case ${1-} in
 build) ;;

@@ -57,7 +57,7 @@ private enum Architecture {
         "TerminalText": [],
         "WhisperTerminal": nio.union([
             "WhisperClient", "WhisperCore", "TerminalText", "Contract", "Logging", "ArgumentParser",
-            "FoundationEssentials", "NIOHTTP1",
+            "FoundationEssentials", "NIOHTTP1", "CQREncode",
         ]),
         "WebPages": ["Contract", "ServerCrypto", "CWebAssets"],
         "WhisperAdmin": ["Contract", "TerminalText", "ArgumentParser", "Foundation", "FoundationNetworking"],

@@ -276,6 +276,8 @@ private struct LiveRoom {
     }
 
     func link(of whisperer: TerminalProcess) async throws -> String {
-        String(try await whisperer.prints("Link: ").dropFirst("Link: ".count))
+        let link = try await whisperer.prints("/listen/")
+        #expect(link.hasPrefix("http"), "the link is not alone on its line: \(link)")
+        return link
     }
 }

@@ -25,6 +25,7 @@ struct WhisperingCommand: AsyncParsableCommand {
     @Option(help: "Lets in whoever knows it.") var passcode: String?
     @Option(help: "Days for which the server keeps the completed lines, which only listeners can read. 0: not at all.")
     var keep = 0
+    @Flag(help: "Draw the link as a QR code, too.") var qr = false
     @Argument(help: "The conversation, as you call it.") var name: String
 
     func validate() throws {
@@ -48,9 +49,9 @@ struct WhisperingCommand: AsyncParsableCommand {
                 let conversation = try await self.conversation(core)
                 if let terminal = RawTerminal() {
                     defer { terminal.restore() }
-                    return try await KeyWhisper(core: core, conversation: conversation).run()
+                    return try await KeyWhisper(core: core, conversation: conversation, drawsLink: self.qr).run()
                 }
-                return try await LineWhisper(core: core, conversation: conversation).run()
+                return try await LineWhisper(core: core, conversation: conversation, drawsLink: self.qr).run()
             } catch let refusal as CoreClient.Refusal {
                 throw Problem(describe(whispering: refusal))
             }

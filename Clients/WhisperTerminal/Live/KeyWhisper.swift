@@ -17,14 +17,17 @@ actor KeyWhisper {
     private var isSlashText = false
     private var keys = KeyReader()
     private var isLive = false
+    private let drawsLink: Bool
     private var hasStarted = false
     private var joined = 0
 
     /// Reads of the keyboard that are not handled. The terminal keeps the rest.
     private static let readsWaitingMax = 64
 
-    init(core: CoreClient, conversation: ListedConversation) {
+    /// - Parameter drawsLink: whether the link is shown as a picture, too.
+    init(core: CoreClient, conversation: ListedConversation, drawsLink: Bool) {
         self.core = core
+        self.drawsLink = drawsLink
         self.conversation = conversation
         self.control = WhisperControl(core: core, conversation: conversation.id)
         let size = RawTerminal.size
@@ -184,6 +187,11 @@ actor KeyWhisper {
         // For listeners: as soon as it opens something.
         RawTerminal.write(
             self.screen.add(ChatScreen.Line(text: self.conversation.link, isWhole: true), self.editor))
+        guard self.drawsLink else { return }
+        for line in QRCode(self.conversation.link)?.lines(Style(isOn: false)) ?? [] {
+            RawTerminal.write(
+                self.screen.add(ChatScreen.Line(text: line, paint: self.style.dark, isWhole: true), self.editor))
+        }
     }
 
     private func say(_ text: String, painted: Bool = true) {

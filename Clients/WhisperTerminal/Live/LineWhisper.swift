@@ -6,6 +6,8 @@ import WhisperCore
 struct LineWhisper {
     let core: CoreClient
     let conversation: ListedConversation
+    /// Whether the link is shown as a picture, too.
+    var drawsLink = false
 
     var lines = ReadAhead(label: "standard-input", waitingMax: Self.linesWaitingMax) { readLine() }
     var say: @Sendable (String) -> Void = printLine
@@ -77,8 +79,12 @@ struct LineWhisper {
                 if let words { self.say(words) }
                 guard case .started = news, !hasStarted else { continue }
                 hasStarted = true
-                // As soon as it opens something.
-                self.say("Link: \(self.conversation.link)")
+                // As soon as it opens something. Alone on its line: whoever copies the line has the link.
+                self.say("Link:")
+                self.say(self.conversation.link)
+                if self.drawsLink {
+                    for line in QRCode(self.conversation.link)?.lines(.output) ?? [] { self.say(line) }
+                }
             default: break
             }
         }

@@ -13,6 +13,8 @@ struct Style: Sendable {
     func blue(_ text: String) -> String { self.wrap("34", text) }
     func cyan(_ text: String) -> String { self.wrap("36", text) }
     func yellow(_ text: String) -> String { self.wrap("33", text) }
+    /// White on black, whatever the colours of the terminal.
+    func dark(_ text: String) -> String { self.wrap("38;5;231;48;5;16", text) }
     func red(_ text: String) -> String { self.wrap("1;31", text) }
 
     private func wrap(_ code: String, _ text: String) -> String {

@@ -296,7 +296,7 @@ ann.ask("live_stop", **named)
 ended.ends()
 # It whispers, and ann listens. What is typed last arrives.
 whispering = Running("whisper", "news", "--admission", "link", "--as", "Bot")
-link = whispering.shows("Link: ").removeprefix("Link: ")
+link = whispering.shows("/listen/")
 news = {"conversationId": ann.ask("live_listen", link=link, name="Ann")["conversationId"]}
 ann.wait("liveJoined", lambda event: event["state"] == "live")
 whispering.shows("+ Ann listens (1 listens).")
@@ -311,7 +311,7 @@ assert heard == ["hello", "/who", "good bye"], heard
 ann.wait("liveState", lambda event: event["state"] == "ended")
 for end in (Running.interrupted, lambda command: killed(command.process)):
     whispering = Running("whisper", "news")
-    assert whispering.shows("Link: ").removeprefix("Link: ") == link
+    assert whispering.shows("/listen/") == link
     whispering.types("again")
     ann.wait("liveLine", lambda event: event["text"] == "again")
     end(whispering)

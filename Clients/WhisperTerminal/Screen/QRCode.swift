@@ -1,0 +1,42 @@
+import CQREncode
+
+/// A text as a picture that phones read.
+struct QRCode {
+    /// Rows of dark modules, without the edge.
+    private let rows: [[Bool]]
+
+    /// Light modules around the picture.
+    static let edge = 2
+
+    /// - Returns: `nil` if the text is too long for one picture.
+    init?(_ text: String) {
+        guard let code = QRcode_encodeString8bit(text, 0, QR_ECLEVEL_L) else { return nil }
+        defer { QRcode_free(code) }
+        let width = Int(code.pointee.width)
+        // The lowest bit of a module says whether it is dark.
+        self.rows = (0..<width).map { row in (0..<width).map { code.pointee.data[row * width + $0] & 1 == 1 } }
+    }
+
+    /// Two rows of modules in one line. Light ones are drawn: on the dark ground of most terminals, and with the colours of
+    /// `style` on each, the picture is dark on light.
+    func lines(_ style: Style) -> [String] {
+        let places = -Self.edge..<self.rows.count + Self.edge
+        return stride(from: places.lowerBound, to: places.upperBound, by: 2).map { row in
+            style.dark(
+                String(
+                    places.map { column -> Character in
+                        switch (self.isLight(row, column), self.isLight(row + 1, column)) {
+                        case (true, true): "█"
+                        case (true, false): "▀"
+                        case (false, true): "▄"
+                        case (false, false): " "
+                        }
+                    }))
+        }
+    }
+
+    private func isLight(_ row: Int, _ column: Int) -> Bool {
+        guard self.rows.indices.contains(row), self.rows.indices.contains(column) else { return true }
+        return !self.rows[row][column]
+    }
+}
