@@ -25,6 +25,8 @@ actor LiveChat {
     private var keys = KeyReader()
     /// Messages shown at the start: an event may come for them too.
     private var seen: Set<UUIDText> = []
+    /// The date of the message that was drawn last.
+    private var lastDay: String?
     /// The server was said to be away, and has not been said to be back.
     private var saidAway = false
 
@@ -202,7 +204,9 @@ actor LiveChat {
         let isOurs = message.state != nil
         // An id as name on each line would leave little room; the first line has it in full.
         let name = isOurs ? "you" : self.words.shortName(message.peer)
-        let time = clock(message.time)
+        let (time, date) = (timeOfDay(message.time), day(message.time))
+        if date != self.lastDay { self.say("── \(date) ──", self.style.dim) }
+        self.lastDay = date
         let line = ChatScreen.Line(
             key: MessageKey(message),
             mark: self.words.isRequest(message)

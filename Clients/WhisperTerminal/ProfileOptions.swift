@@ -14,7 +14,12 @@ struct ProfileOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Folder of all profiles.", discussion: "Default: $WHISPER_HOME, else $HOME/.whisper."))
     var home: String?
 
+    @Flag(help: "Lines and words only, for screen readers. So it is with TERM=dumb.")
+    var plain = false
+
     func validate() throws {
+        // Before anything is drawn. Terminals have this name for it, which all parts of the program ask.
+        if self.plain { setenv("TERM", Style.plainTerminal, 1) }
         guard !self.profile.isEmpty, !self.profile.hasPrefix("."), !self.profile.contains("/") else {
             throw ValidationError("A profile name has no slash and does not start with a dot.")
         }
@@ -101,8 +106,24 @@ struct ProfileOptions: ParsableArguments {
         } catch let error as ProfileError {
             throw self.problem(error)
         } catch let error as CoreError {
-            throw Problem(error.message)
+            throw self.problem(error)
         }
+    }
+
+    func problem(_ error: CoreError) -> Problem {
+        error.code == .locked ? self.inUse(by: error.pid) : Problem(error.message)
+    }
+
+    private func inUse(by process: Int?) -> Problem {
+        let profile = "the profile \"\(self.profile)\""
+        guard let process else { return Problem("Another whisper is using \(profile). Leave it first.") }
+        let words = FileManager.default.contents(atPath: "/proc/\(process)/cmdline")?.split(separator: 0) ?? []
+        guard words.contains(where: { $0.elementsEqual("daemon".utf8) }) else {
+            return Problem("Another whisper (process \(process)) is using \(profile). Leave it first.")
+        }
+        return Problem(
+            "A daemon (process \(process)) is using \(profile), and does not listen at \(self.daemonSocket). "
+                + "End it with `kill \(process)` first.")
     }
 
     /// `$HOME` comes first, as for every program; the password database is asked without it.
@@ -136,7 +157,7 @@ struct ProfileOptions: ParsableArguments {
         return switch error {
         case .missing: Problem("There is no identity here yet. Make one with `whisper init\(flag)`.")
         case .exists: Problem("The profile \"\(self.profile)\" exists already. Choose another with --profile NAME.")
-        case .inUse(_): Problem("Another whisper is running with the profile \"\(self.profile)\". Leave it first.")
+        case .inUse(let process): self.inUse(by: process)
         case .wrongKey: Problem("The profile \"\(self.profile)\" is sealed with a key that this command does not have.")
         case .notADatabase: Problem("The store of the profile \"\(self.profile)\" is no database.")
         case .tooNew: Problem("A later release has written the profile \"\(self.profile)\".")

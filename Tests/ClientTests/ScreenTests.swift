@@ -1,8 +1,10 @@
 import Contract
-import Testing
+import Foundation
 import TestKit
+import Testing
 
 @testable import WhisperClient
+@testable import WhisperCore
 @testable import WhisperTerminal
 
 @Suite struct KeyReaderTests {
@@ -187,5 +189,65 @@ import TestKit
         #expect(screen.mark(self.key, "✓", editor) == "")
         // The new mark is there when everything is drawn again.
         #expect(screen.resize(width: 40, height: 10, editor).contains("✓  mine"))
+    }
+}
+
+@Suite struct StyleTests {
+    /// States are told apart without colours, and by words where signs mean nothing.
+    @Test func eachStateHasItsOwnSignAndWord() {
+        let states: [MessageState] = [.queued, .sending, .sent, .delivered, .read, .failed(.rejected), .expired]
+        let (bare, plain) = (Style(isOn: false), Style(isOn: false, isPlain: true))
+        #expect(Set(states.map { mark($0, bare) }).count == states.count)
+        #expect(
+            states.map { mark($0, plain) } == [
+                "(queued)", "(sending)", "(sent)", "(delivered)", "(read)", "(not sent)", "(expired)",
+            ])
+        for state in states { #expect(TextWidth.columns(mark(state, bare)) < ChatScreen.markColumns) }
+    }
+
+    @Test(arguments: [
+        ("● online", "online"), ("✉ Ann wrote to you", "Ann wrote to you"), ("? A request", "A request"),
+        ("14:03 Ann: ↪ “noon”: yes", "14:03 Ann: answers “noon”: yes"), ("-", "-"), ("", ""), ("?!", "?!"),
+    ])
+    func signsAreLeftOutOfPlainLines(line: String, words: String) {
+        #expect(Style(isOn: false, isPlain: true).worded(line) == words)
+        #expect(Style(isOn: false).worded(line) == line)
+    }
+
+    /// Yesterday evening is not this morning.
+    @Test func aTimeOfAnotherDayHasItsDate() {
+        let now = Timestamp.now
+        let yesterday = Timestamp(milliseconds: now.milliseconds - 86_400_000)
+        #expect(clock(now) == timeOfDay(now))
+        #expect(clock(yesterday) == "\(day(yesterday)) \(timeOfDay(yesterday))")
+    }
+}
+
+/// A command that does not get the profile says who has it.
+@Suite struct ProfileInUseTests {
+    @Test(arguments: [(["daemon", "--profile", "ann"], "A daemon"), (["chat", "ann"], "Another whisper")])
+    func theProcessIsNamed(words: [String], name: String) throws {
+        let process = Process()
+        process.executableURL = URL(filePath: "/bin/sh")
+        // It lasts as long as its input.
+        process.arguments = ["-c", "read line"] + words
+        let input = Pipe()
+        process.standardInput = input
+        try process.run()
+        let pid = Int(process.processIdentifier)
+        let options = try ProfileOptions.parse(["--profile", "ann"])
+        let said = [options.problem(ProfileError.inUse(by: pid)), options.problem(CoreError.locked(by: pid))]
+        try input.fileHandleForWriting.close()
+        process.waitUntilExit()
+        for problem in said { #expect("\(problem)".hasPrefix("\(name) (process \(pid)) is using the profile \"ann\"")) }
+        #expect("\(options.problem(ProfileError.inUse(by: nil)))".hasPrefix("Another whisper is using"))
+    }
+}
+
+extension CoreError {
+    fileprivate static func locked(by pid: Int) -> CoreError {
+        var error = CoreError(.locked)
+        error.pid = pid
+        return error
     }
 }

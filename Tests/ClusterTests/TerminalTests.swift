@@ -31,6 +31,14 @@ extension CalmCluster {
             #expect(try await bob.types("send", "alice", input: "It is.\n").contains("✓ sent"))
             #expect(try await alice.types("inbox").contains("It is."))
 
+            let listed = try await alice.types("contacts", "--json").split(separator: "\n")
+            #expect(try listed.map { try JSON(parsing: Array($0.utf8))["whisperId"]?.string } == [bobID])
+            _ = try await bob.types("send", "alice", "For programs.")
+            let unread = try await alice.types("inbox", "--json").split(separator: "\n")
+            #expect(try unread.map { try JSON(parsing: Array($0.utf8))["text"]?.string } == ["For programs."])
+            #expect(try await alice.types("inbox").contains("Nothing new."))
+            #expect(try await alice.types("outbox", "--json") == "")
+
             let back = try await again.types(
                 "restore", "--server", Typist.server, input: words.joined(separator: " ") + "\n")
             #expect(try Self.id(in: back) == aliceID)

@@ -7,7 +7,7 @@ struct ChatCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "chat", abstract: "Talk to somebody, or to a group, live.",
         discussion: """
-            Marks: ◌ queued here, … on its way, ✓ at the server, ✓✓ on their device, coloured ✓✓ read, ✗ not sent, ∅ expired.
+            Marks: ◌ queued here, … on its way, ✓ at the server, ✓✓ on their device, ◉ read, ✗ not sent, ∅ expired.
             A line that begins with / is an order, which never leaves this machine: /help lists them. // stands for a / that is text.
             Works offline: what you write is kept and goes out when the server is back.
             Without a terminal it reads messages line by line and prints what happens line by line.

@@ -37,8 +37,15 @@ struct ConversationListCommand: AsyncParsableCommand {
         commandName: "list", abstract: "Show your conversations, and what the server knows of them.")
 
     @OptionGroup var options: ProfileOptions
+    @OptionGroup var list: ListOptions
 
     func run() async throws {
+        guard !self.list.json else {
+            return print(
+                json: try await asking(self.options, describe(live:)) { core in
+                    try await core.listed("live_list", "conversations")
+                })
+        }
         let conversations = try await asking(self.options, describe(live:)) { core in try await core.conversations() }
         if conversations.isEmpty { printLine("You have no conversation. `whisper whisper NAME` makes one.") }
         for conversation in conversations { printLine(describe(conversation)) }

@@ -44,7 +44,9 @@ struct DoCommand: AsyncParsableCommand {
         } catch let refusal as CoreClient.Refusal {
             throw Self.end(refusal)
         } catch let error as CoreError {
-            throw Self.end(CoreClient.Refusal(code: error.code.rawValue, message: error.message, field: error.field))
+            throw Self.end(
+                CoreClient.Refusal(
+                    code: error.code.rawValue, message: self.options.problem(error).description, field: error.field))
         } catch let error as ProfileError {
             let message = self.options.problem(error).description
             switch error {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Contract
+import Glibc
 import TerminalText
 import WhisperClient
 
@@ -8,6 +9,7 @@ struct InboxCommand: AsyncParsableCommand {
         commandName: "inbox", abstract: "Fetch what is waiting and show everything unread.")
 
     @OptionGroup var options: ProfileOptions
+    @OptionGroup var list: ListOptions
     @Flag(help: "Leave the messages unread.") var peek = false
 
     private enum End: Sendable {
@@ -17,6 +19,11 @@ struct InboxCommand: AsyncParsableCommand {
 
     func run() async throws {
         let style = Style.output
+        // Beside lists for programs, people are told elsewhere.
+        let isJSON = self.list.json
+        let note: @Sendable (String) -> Void = { line in
+            if isJSON { DaemonSession.write(Array("\(line)\n".utf8), to: STDERR_FILENO) } else { print(line) }
+        }
         try await self.options.talk { core in
             let isHere = core.isHere
             let end = await first(in: core.events(), within: .seconds(15)) { event -> End? in
@@ -27,7 +34,7 @@ struct InboxCommand: AsyncParsableCommand {
                 case .connection(.away): return .away
                 case .connection(.stopped(let reason)): return .stopped(reason)
                 case .alarm(let alarm):
-                    print(style.red(describe(alarm) { "\($0)" }))
+                    note(style.red(describe(alarm) { "\($0)" }))
                     return nil
                 default: return nil
                 }
@@ -35,12 +42,16 @@ struct InboxCommand: AsyncParsableCommand {
             switch end {
             case .caughtUp: break
             case .stopped(let reason) where reason != .closed:
-                print(style.yellow("\(describe(reason)) This is what has come before."))
-            case .away, .stopped, nil: print(style.yellow("The server is away; this is what has come before."))
+                note(style.yellow("\(describe(reason)) This is what has come before."))
+            case .away, .stopped, nil: note(style.yellow("The server is away; this is what has come before."))
             }
-            let isAnyShown = try await Inbox(core: core).show(isPeeking: self.peek) { print($0) }
+            let inbox = Inbox(core: core)
+            let isAnyShown =
+                isJSON
+                ? try await inbox.showJSON(isPeeking: self.peek)
+                : try await inbox.show(isPeeking: self.peek) { print($0) }
             // Marks that do not get through now go with the next connection. A daemon stays connected.
-            if let notice = try await core.outboxNotice() { print(style.yellow(notice)) }
+            if let notice = try await core.outboxNotice() { note(style.yellow(notice)) }
             guard isAnyShown, !self.peek, case .caughtUp = end, isHere else { return }
             for _ in 0..<20 {
                 if try await !core.owesReadMarks() { return }
@@ -55,6 +66,14 @@ struct Inbox {
     let core: CoreClient
     /// Messages shown at a time.
     var shownMax = 1_000
+
+    /// The same for programs.
+    func showJSON(isPeeking: Bool) async throws -> Bool {
+        let objects = try await self.core.unreadObjects(limit: self.shownMax).objects
+        print(json: objects)
+        if !isPeeking { try await self.core.markRead(objects: objects) }
+        return !objects.isEmpty
+    }
 
     /// Only what was shown is marked as read.
     /// - Returns: whether there was anything.

@@ -16,8 +16,15 @@ struct OutboxListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "list", abstract: "Show what waits, by chat.")
 
     @OptionGroup var options: ProfileOptions
+    @OptionGroup var list: ListOptions
 
     func run() async throws {
+        guard !self.list.json else {
+            return print(
+                json: try await self.options.talk(connects: false) { core in
+                    try await core.listed("outbox_status", "chats")
+                })
+        }
         let (outbox, names) = try await self.options.talk(connects: false) { core in
             let contacts = try await core.contacts().map { ("\($0.id)", harmlessLine($0.shownName)) }
             let names = try await core.groupTitles().merging(contacts) { _, name in name }

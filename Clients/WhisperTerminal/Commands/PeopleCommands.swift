@@ -74,8 +74,17 @@ struct ContactsCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: ProfileOptions
+    @OptionGroup var list: ListOptions
 
     func run() async throws {
+        guard !self.list.json else {
+            return print(
+                json: try await self.options.talk(connects: false) { core in
+                    try await core.listed("contact_list", "contacts", after: "whisperId")
+                        + core.listed("request_list", "contacts", after: "whisperId")
+                        + core.listed("group_list", "groups", after: "groupId")
+                })
+        }
         let (contacts, groups, unread, suspicious) = try await self.options.talk(connects: false) { core in
             (
                 try await core.contacts(), try await core.groups(), try await core.unreadCounts(),

@@ -73,8 +73,15 @@ struct RoomListCommand: AsyncParsableCommand {
         commandName: "list", abstract: "Show the rooms in which you have a seat.")
 
     @OptionGroup var options: ProfileOptions
+    @OptionGroup var list: ListOptions
 
     func run() async throws {
+        guard !self.list.json else {
+            return print(
+                json: try await asking(self.options, describe(room:)) { core in
+                    try await core.listed("room_list", "rooms")
+                })
+        }
         let lines = try await asking(self.options, describe(room:)) { core in
             let rooms = try await core.rooms()
             return rooms.isEmpty ? ["You have a seat in no room."] : rooms.flatMap { describe($0) }

@@ -25,6 +25,24 @@ extension CoreClient {
         return try Self.members(try await self.result(verb, json.finished(), until: deadline ?? Self.serverDeadline))
     }
 
+    /// The objects of a list as the core writes them, page by page.
+    /// - Parameters:
+    ///   - name: of the list in the result.
+    ///   - key: the member of the last object that asks for the next page. `nil`: there is one page.
+    func listed(_ verb: String, _ name: String, after key: String? = nil) async throws -> [[UInt8]] {
+        var found: [[UInt8]] = []
+        var after: [UInt8]?
+        while true {
+            let page = try await self.answered(verb) { json in if let after { json.add("after", json: after) } }
+            guard let list = page[name], case .array(let objects) = JSONText(list) else { throw Self.strange }
+            found += objects
+            guard let key, page.bool("hasMore") == true, let last = objects.last,
+                case .object(let members) = JSONText(last), let next = members[key]
+            else { return found }
+            after = next
+        }
+    }
+
     private static func members(_ result: [UInt8]) throws -> JSONMembers {
         guard case .object(let members) = JSONText(result) else { throw Self.strange }
         return members
@@ -332,10 +350,12 @@ extension CoreClient {
     typealias Numbered = (number: Int64, message: Message)
 
     private static func numbered(_ result: JSONMembers) -> [Numbered] {
-        result.objects("messages").compactMap { json in
-            guard let number = json.integer("number"), let message = Message(json) else { return nil }
-            return (number, message)
-        }
+        result.objects("messages").compactMap { Self.message(numbered: $0) }
+    }
+
+    private static func message(numbered json: JSONMembers) -> Numbered? {
+        guard let number = json.integer("number"), let message = Message(json) else { return nil }
+        return (number, message)
     }
 
     /// The latest messages of a chat, oldest first.
@@ -361,21 +381,35 @@ extension CoreClient {
 
     /// What came and was not read, oldest first, and how much there is in all chats.
     /// - Parameter chat: only what came there.
-    func unread(in chat: Conversation? = nil, limit: Int) async throws -> (messages: [Numbered], count: Int64) {
-        var messages: [Numbered] = []
+    func unread(
+        in chat: Conversation? = nil, limit: Int
+    ) async throws -> (messages: [Numbered], count: Int64) {
+        let (objects, count) = try await self.unreadObjects(in: chat, limit: limit)
+        return (try objects.compactMap { Self.message(numbered: try Self.members($0)) }, count)
+    }
+
+    /// The same as the core writes them.
+    func unreadObjects(
+        in chat: Conversation? = nil, limit: Int
+    ) async throws -> (objects: [[UInt8]], count: Int64) {
+        var objects: [[UInt8]] = []
         while true {
-            let part = min(limit - messages.count, CoreLimits.listMax)
+            let part = min(limit - objects.count, CoreLimits.listMax)
+            let last = try objects.last.flatMap { try Self.members($0).integer("number") }
             let page = try await self.members("message_unread") { json in
                 json.add("chat", chat?.name)
-                json.add("after", messages.last?.number ?? 0)
+                json.add("after", last ?? 0)
                 json.add("limit", Int64(part))
             }
-            let found = Self.numbered(page)
-            messages += found
-            guard found.count == part, messages.count < limit else {
-                return (messages, page.integer("count") ?? 0)
-            }
+            guard let list = page["messages"], case .array(let found) = JSONText(list) else { throw Self.strange }
+            objects += found
+            guard found.count == part, objects.count < limit else { return (objects, page.integer("count") ?? 0) }
         }
+    }
+
+    /// The person has seen them.
+    func markRead(objects: [[UInt8]]) async throws {
+        try await self.markRead(try objects.compactMap { Self.message(numbered: try Self.members($0)) })
     }
 
     /// The person has seen all unread messages of these chats up to those of these messages that came last.

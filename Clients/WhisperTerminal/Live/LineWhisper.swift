@@ -93,4 +93,4 @@ struct LineWhisper {
 }
 
 /// At once: whoever reads a pipe waits for each line. Not by `fflush`: it waits for the stream that another thread reads.
-@Sendable func printLine(_ line: String) { RawTerminal.write(line + "\n") }
+@Sendable func printLine(_ line: String) { RawTerminal.write(Style.output.worded(line) + "\n") }

@@ -146,13 +146,27 @@ struct ChatScreen {
 
 /// The sign of a message's state.
 func mark(_ state: MessageState, _ style: Style) -> String {
-    switch state {
+    guard !style.isPlain else { return "(\(word(state)))" }
+    return switch state {
     case .queued: style.dim("◌")
     case .sending: style.dim("…")
     case .sent: style.dim("✓")
     case .delivered: "✓✓"
-    case .read: style.cyan("✓✓")
+    // Another sign, not another colour alone.
+    case .read: style.cyan("◉")
     case .failed: style.red("✗")
     case .expired: style.red("∅")
+    }
+}
+
+private func word(_ state: MessageState) -> String {
+    switch state {
+    case .queued: "queued"
+    case .sending: "sending"
+    case .sent: "sent"
+    case .delivered: "delivered"
+    case .read: "read"
+    case .failed: "not sent"
+    case .expired: "expired"
     }
 }

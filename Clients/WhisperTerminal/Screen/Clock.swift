@@ -1,11 +1,10 @@
 import Contract
 import Glibc
 
-/// Time of day here, or the date for what is older than a day.
+/// Time of day here, with the date for what is not of today.
 func clock(_ time: Timestamp) -> String {
-    let clock = timeOfDay(time)
-    guard Glibc.time(nil) - Int(time.milliseconds / 1_000) > 86_400 else { return clock }
-    return "\(day(time)) \(clock)"
+    let now = Timestamp(milliseconds: Int64(Glibc.time(nil)) * 1_000)
+    return day(time) == day(now) ? timeOfDay(time) : "\(day(time)) \(timeOfDay(time))"
 }
 
 func timeOfDay(_ time: Timestamp) -> String {

@@ -4,9 +4,9 @@ import Glibc
 final class RawTerminal: Sendable {
     private let before: termios
 
-    /// - Returns: `nil` if standard input or output is no terminal.
+    /// - Returns: `nil` if standard input or output is no terminal, or one that has nothing but lines.
     init?() {
-        guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1 else { return nil }
+        guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1, !Style.isTerminalPlain else { return nil }
         var settings = termios()
         guard tcgetattr(STDIN_FILENO, &settings) == 0 else { return nil }
         self.before = settings

@@ -3,9 +3,28 @@ import Glibc
 /// ANSI colours, or nothing where they would be noise.
 struct Style: Sendable {
     let isOn: Bool
+    /// Words in the place of signs.
+    var isPlain = false
 
-    /// For standard output: a terminal, and nobody said NO_COLOR.
-    static let output = Style(isOn: isatty(STDOUT_FILENO) == 1 && getenv("NO_COLOR") == nil)
+    /// The type of a terminal that has nothing but lines. `--plain` makes any terminal one.
+    static let plainTerminal = "dumb"
+
+    static var isTerminalPlain: Bool { getenv("TERM").map { String(cString: $0) } == Self.plainTerminal }
+
+    /// For standard output: a terminal that has colours, and nobody said NO_COLOR.
+    static let output = Style(
+        isOn: isatty(STDOUT_FILENO) == 1 && getenv("NO_COLOR") == nil && !Self.isTerminalPlain,
+        isPlain: Self.isTerminalPlain)
+
+    /// A line without the signs that a screen reader spells out, or leaves out.
+    func worded(_ line: String) -> String {
+        guard self.isPlain else { return line }
+        var line = line
+        if let first = line.first, "●○✉?!+-♪…".contains(first), line.dropFirst().first == " " {
+            line.removeFirst(2)
+        }
+        return line.replacing("↪ ", with: "answers ")
+    }
 
     func bold(_ text: String) -> String { self.wrap("1", text) }
     func dim(_ text: String) -> String { self.wrap("2", text) }
