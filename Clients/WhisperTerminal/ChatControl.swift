@@ -73,13 +73,23 @@ actor ChatControl {
             let found = try await self.core.search(words, in: chat, limit: Self.foundMax)
             return found.isEmpty ? Self.plain("No message here has these words.") : .found(found)
         case .file(let path):
-            _ = try await self.core.send(
-                file: ChatFile.absolute(path, in: folder), type: ChatFile.type(of: path), to: chat)
+            let file = ChatFile.absolute(path, in: folder)
+            do {
+                _ = try await self.core.send(file: file, type: ChatFile.type(of: path), to: chat)
+            } catch let refusal as CoreClient.Refusal where refusal.isOfFile {
+                return Self.bad(
+                    FileManager.default.fileExists(atPath: file)
+                        ? "\(harmlessLine(path)) cannot be read." : "There is no file \(harmlessLine(path)).")
+            }
             return .said([])
         case .save(let path):
             guard let message = self.offered else { return Self.bad("There is no file of theirs here.") }
             self.saving = message.id
-            try await self.core.fetchFile(of: message, to: ChatFile.absolute(path, in: folder))
+            do {
+                try await self.core.fetchFile(of: message, to: ChatFile.absolute(path, in: folder))
+            } catch let refusal as CoreClient.Refusal where refusal.isOfFile {
+                return Self.bad("\(harmlessLine(path)) cannot be written.")
+            }
             return .said([])
         case .retry: return Self.plain(describe(retried: try await self.core.retry(to: chat).count))
         case .cancel: return Self.plain(describe(cancelled: try await self.core.cancel(to: chat)))

@@ -51,7 +51,7 @@ func waitUntilOnline(_ events: AsyncStream<ClientEvent>, within timeout: Duratio
     }
     switch end {
     case .online: return
-    case .away(let why): throw Problem("The server is away: \(why).")
+    case .away(let why): throw Problem("Can't reach the server: \(why).")
     case .stopped(let reason): throw Problem(describe(reason))
     case nil: throw Problem("The server does not answer.")
     }

@@ -76,7 +76,7 @@ struct LineChat {
             switch event {
             case .connection(.stopped(let reason)): return reason
             case .connection(.online): self.say("● online")
-            case .connection(.away(let why, _)): self.say("○ away: \(why)")
+            case .connection(.away(let why, _)): self.say("○ Can't reach the server: \(why)")
             case .received(let message) where words.isHere(message):
                 guard !seen.contains(message.id) else { continue }
                 await control.saw(message)

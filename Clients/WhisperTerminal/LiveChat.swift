@@ -157,7 +157,7 @@ actor LiveChat {
             self.prompt(isOnline: false)
             guard !self.saidAway else { return }
             self.saidAway = true
-            self.say("The server is away (\(why)). What you write is kept and goes out later.", self.style.yellow)
+            self.say("Can't reach the server (\(why)). What you write is kept and goes out later.", self.style.yellow)
         case .backup(let news):
             if let words = describe(news) { self.say(words, self.style.yellow) }
         case .connection, .caughtUp, .group, .restored, .live, .room, .passing: break

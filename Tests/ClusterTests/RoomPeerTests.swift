@@ -197,13 +197,13 @@ struct MeetingCluster {
         let number = try await anna.prints("Safety number with \(id): ").split(separator: " ").last
         #expect(try await bert.prints("Safety number with ").split(separator: " ").last == number)
         #expect(await bert.interrupt())
-        try await anna.prints("- \(id) has left.")
+        try await anna.prints("- \(id) left.")
         #expect(await anna.interrupt())
         let listed = try await TerminalProcess.start(meeting.folder, "anna", "room", "list")
         // The last one's leaving has ended it.
         try await listed.prints("You have a seat in no room.")
         let lost = try await TerminalProcess.start(meeting.folder, "bert", "room", "join", room)
-        try await lost.prints("That opens no room")
+        try await lost.prints("That code doesn't open a room.")
     }
 }
 

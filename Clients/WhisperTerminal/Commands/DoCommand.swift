@@ -12,7 +12,7 @@ struct DoCommand: AsyncParsableCommand {
         discussion: """
             A daemon that serves the profile does it. Without one it is done here, and what the server is to have connects.
             A refusal is printed as JSON to standard error. Ends with 0 when the verb was done, with 64 if there is no
-            such verb or parameter, with 69 if the server is away, with 75 if what was written waits here for the server,
+            such verb or parameter, with 69 if the server cannot be reached, with 75 if what was written waits here for the server,
             with 77 if the profile is in use or sealed with another key, and with 65 if the verb was refused otherwise.
             """)
 

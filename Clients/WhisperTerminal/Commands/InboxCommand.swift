@@ -43,7 +43,7 @@ struct InboxCommand: AsyncParsableCommand {
             case .caughtUp: break
             case .stopped(let reason) where reason != .closed:
                 note(style.yellow("\(describe(reason)) This is what has come before."))
-            case .away, .stopped, nil: note(style.yellow("The server is away; this is what has come before."))
+            case .away, .stopped, nil: note(style.yellow("Can't reach the server; this is what has come before."))
             }
             let inbox = Inbox(core: core)
             let isAnyShown =

@@ -46,7 +46,7 @@ struct AddCommand: AsyncParsableCommand {
             }
         }
         print(
-            "Added \(harmlessLine(contact.shownName)). Their keys fit the id and are kept. Try `whisper chat \(contact.name.map { harmlessLine($0) } ?? "\(id)")`."
+            "Added \(harmlessLine(contact.shownName)). Their keys match this ID (saved). Try `whisper chat \(contact.name.map { harmlessLine($0) } ?? "\(id)")`."
         )
         if let trouble { print(Style.output.yellow(trouble)) }
     }

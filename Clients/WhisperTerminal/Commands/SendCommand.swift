@@ -61,7 +61,8 @@ struct SendCommand: AsyncParsableCommand {
         case .queued, .sending:
             print(
                 mark(.queued, style)
-                    + " The server is away. The message is queued and goes out with the next command that connects.")
+                    + " Can't reach the server. The message is queued and goes out with the next command that connects."
+            )
             throw ExitCode(75)
         case .sent: print(mark(state, style) + " sent")
         case .delivered: print(mark(state, style) + " delivered")

@@ -438,6 +438,9 @@ extension CoreClient {
 extension CoreClient.Refusal {
     private var known: CoreError.Code? { CoreError.Code(rawValue: self.code) }
 
+    /// A file that is named cannot be read or written here.
+    var isOfFile: Bool { self.known == .file }
+
     /// Something waits already, so that there is no room.
     var isFull: Bool { self.known == .tooMany }
 
@@ -448,8 +451,8 @@ extension CoreClient.Refusal {
         case .bannedContact: "This person is banned from the server."
         case .blockedContact: "You have blocked this person."
         case .toSelf: "You cannot write to yourself."
-        case .file: "Not taken: \(describe(FileFailure.unreadable))."
-        case .tooLarge: "Not taken: \(describe(FileFailure.tooLarge))."
+        case .file: "The file cannot be read or written here."
+        case .tooLarge: "The server takes no file of this size."
         case .tooMany: "Too many wait already."
         case .store: "The local store cannot be written (is the disk full?)."
         default: harmlessLine(self.message)
@@ -467,7 +470,7 @@ extension CoreClient.Refusal {
         case .changedKeys: "DANGER: the server now gives out other keys for \(id). The known ones are kept."
         case .nameTaken: "Another contact has this name already."
         case .server: "The server answered strangely; try again later."
-        case .unreachable: "The server is away; try again later."
+        case .unreachable: "Can't reach the server; try again later."
         default: self.words
         }
     }

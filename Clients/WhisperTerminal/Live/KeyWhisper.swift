@@ -165,7 +165,7 @@ actor KeyWhisper {
             case .connection(.stopped(let reason)): return reason
             case .connection(.away(let why, _)):
                 self.isLive = false
-                self.say("The server is away (\(why)). What you type goes out when it is back.")
+                self.say("Can't reach the server (\(why)). What you type goes out when it is back.")
             case .live(self.conversation.id, let news): self.show(news)
             default: break
             }

@@ -73,7 +73,7 @@ struct LineWhisper {
             switch event {
             case .connection(CoreClient.disconnected): throw CoreClient.ended
             case .connection(.stopped(let reason)): return reason
-            case .connection(.away(let why, _)): self.say("○ away: \(why)")
+            case .connection(.away(let why, _)): self.say("○ Can't reach the server: \(why)")
             case .live(self.conversation.id, let news):
                 let words = describe(news) { "/accept \($0) or /decline \($0)" }
                 if let words { self.say(words) }

@@ -18,7 +18,7 @@ func describe(_ news: LiveNews, hint: (PrincipalID) -> String) -> String? {
             + " \(hint(caller))"
     case .listener(_, let name, .joined, let joined): "+ \(harmlessLine(name)) listens (\(listening(joined)))."
     case .listener(_, let name, .left, let joined): "- \(harmlessLine(name)) has left (\(listening(joined)))."
-    case .listener(_, let name, .refused, _): "- \(harmlessLine(name)) was sent away."
+    case .listener(_, let name, .refused, _): "- \(harmlessLine(name)) was declined."
     case .listener(_, let name, .blocked, _): "- \(harmlessLine(name)) is blocked."
     case .listener: nil
     case .attention(_, let name, .hand): "! \(harmlessLine(name)) raises a hand."
@@ -64,12 +64,12 @@ func describe(_ end: ListeningMachine.End, whisperer: String, note: String?) -> 
     let name = harmlessLine(whisperer)
     let words: String =
         switch end {
-        case .notFound: "The link opens nothing any more."
+        case .notFound: "This link is incomplete or has expired."
         case .forbidden: "\(name) does not let you knock."
         case .broken: "The server does not take what this client says."
         case .refused(.declined): "\(name) does not let you in."
         case .refused(.passcode): "The passcode is wrong."
-        case .refused(.removed): "\(name) has removed you."
+        case .refused(.removed): "\(name) removed you."
         case .refused(.expired): "Nobody has let you in. Knock again later."
         case .refused(.deleted): "The conversation is no more."
         }
@@ -86,9 +86,9 @@ func describe(_ error: LiveError) -> String {
     case .noAnswer: "The server does not answer."
     case .refused(let code, _): "The server refuses (\(code?.rawValue ?? "unknown"))."
     case .server(let status): "The server answered strangely (\(status)); try again later."
-    case .unreachable(.unreachable(let why)): "The server is away: \(why)."
-    case .unreachable: "The server is away."
-    case .notFound: "The link opens nothing: there is no such conversation here, or it has another link now."
+    case .unreachable(.unreachable(let why)): "Can't reach the server: \(why)."
+    case .unreachable: "Can't reach the server."
+    case .notFound: "This link is incomplete or has expired."
     case .forged: "DANGER: what the server shows is not what the link names. Nothing was sent."
     case .nameTaken: "You have a conversation of this name already."
     case .tooLong: "The transcript has more keys than one link can give."
@@ -122,7 +122,7 @@ func describe(live refusal: CoreClient.Refusal) -> String {
     switch CoreError.Code(rawValue: refusal.code) {
     case .notFound: "The server has no such lines or share: they were deleted, or their time is over."
     case .offline: describe(LiveError.offline)
-    case .unreachable: "The server is away."
+    case .unreachable: "Can't reach the server."
     case .server: "The server answered strangely; try again later."
     case .tooLong: describe(LiveError.tooLong)
     case .nameTaken: describe(LiveError.nameTaken)

@@ -21,7 +21,7 @@ struct WhisperControl {
             case .decline(let name):
                 return try await self.withCaller(name) { id, name in
                     try await self.core.refuse(id, in: self.conversation)
-                    return "\(harmlessLine(name)) is sent away."
+                    return "You declined \(harmlessLine(name))."
                 }
             case .remove(let name): return try await self.remove(name, isBlocked: false)
             case .block(let name): return try await self.remove(name, isBlocked: true)

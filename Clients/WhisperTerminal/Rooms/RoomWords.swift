@@ -26,8 +26,8 @@ func describe(_ room: ListedRoom) -> [String] {
 func describe(_ event: RoomEvent.Event, _ participant: String, isOwn: Bool) -> String {
     switch event {
     case .joined: "+ \(participant) has come in."
-    case .left: "- \(participant) has left."
-    case .removed: "- \(participant) was sent out."
+    case .left: "- \(participant) left."
+    case .removed: "- \(participant) was removed."
     case .away: "○ \(participant) is away."
     case .back: "● \(participant) is back."
     case .host: isOwn ? "● You host the room now." : "● \(participant) hosts the room now."
@@ -40,7 +40,7 @@ func describe(_ end: MeshMachine.End) -> String {
     switch end {
     case .left: "You have left."
     case .closed: "The room was closed."
-    case .removed: "The host has sent you out."
+    case .removed: "The host removed you."
     case .notFound: "There is no such room any more, or you have no seat there."
     case .broken: "The server does not take what this client says."
     }
@@ -49,7 +49,7 @@ func describe(_ end: MeshMachine.End) -> String {
 /// What the core says of a room that was not entered.
 func describe(entering refusal: CoreClient.Refusal) -> String {
     switch CoreError.Code(rawValue: refusal.code) {
-    case .notFound: "That opens no room: no such code or room, the pin is wrong, or the room is full."
+    case .notFound: "That code doesn't open a room. It may be mistyped, already used or expired."
     case .invalidField where refusal.field == "link": "That is a link of another server."
     case .busy: "Another program of this profile is in this room already."
     default: describe(room: refusal)
