@@ -30,14 +30,15 @@ const words = {
   connecting: "Connecting…",
   "connecting room": "Connecting to the others…",
   connected: "Connected.",
-  "connected unseen": "Connected. The server is away: nobody new can come until it is back.",
+  "connected unseen": "Connected. Can't reach the server: nobody new can come until it is back.",
   full: "This room takes nobody else.",
-  notfound: "No room opens. The code or link may be wrong, used up or too old: ask for a new one.",
+  notfound: "That code doesn't open a room. It may be mistyped, already used or expired.",
+  "notfound link": "This link is incomplete or has expired. Ask for a new one.",
   ended: "This room has ended.",
   "ended removed": "You were removed from this room.",
   "ended banned": "This browser may not enter rooms any more.",
   replaced: "You are in this room in another tab or window now.",
-  offline: "The connection is gone. Trying again…",
+  offline: "Can't reach the server. Trying again…",
 };
 
 export async function run() {
@@ -47,16 +48,21 @@ export async function run() {
   let secret = id ? roomSecret(location.hash) : null;
   let own = 0;
   const place = new Place();
+  /** Seats of others, and who of them has gone. */
+  let [here, gone] = [[], ""];
 
   const show = (state, reason) => {
     // Nothing of a room stays when one has left it.
     if (state === "entry") find("#messages").replaceChildren();
+    if (state === "notfound" && id) reason = "link";
     if (["entry", "full", "notfound", "ended"].includes(state)) {
+      [here, gone] = [[], ""];
       stop();
       place.leave();
       find("#videos").replaceChildren();
     }
-    turnTo(state, words[`${state} ${reason}`] ?? words[state], urgent.includes(state), "h1");
+    const text = state === "waiting" && gone ? "You're alone here." : words[`${state} ${reason}`] ?? words[state];
+    turnTo(state, gone + text, urgent.includes(state), "h1");
     find("#send").disabled = state !== "connected";
   };
   const add = (seat, text) => {
@@ -73,6 +79,12 @@ export async function run() {
     media: (seat, stream) => showMedia(seat, stream, false),
     seen: (seen) => {
       own = seen.seat;
+      const seats = seen.people.map(({ seat }) => seat);
+      const left = here.filter((seat) => !seats.includes(seat));
+      if (left.length > 0) gone = `${left.map(person).join(", ")} left. `;
+      else if (seats.length > here.length) gone = "";
+      here = seats;
+      find("#alone").textContent = gone ? "You're alone here." : words.waiting;
       // Loading the page again brings one back to one's seat. What leads there stands in the address alone.
       const fragment = secret ? `#${toBase64URL(secret)}` : "";
       const path = `/join/${seen.id}`;
@@ -111,7 +123,9 @@ export async function run() {
   find("#use-here").onclick = () => room.useHere();
   find("#leave").onclick = async () => {
     await room.leave();
-    history.replaceState(null, "", `/join${location.search}`);
+    // With a link in the address one may come back.
+    if (!hasLink) history.replaceState(null, "", `/join${location.search}`);
+    else history.replaceState(null, "");
     location.reload();
   };
   find("#renew").onclick = () => room.renewCode().catch(() => {});
@@ -135,7 +149,8 @@ export async function run() {
     for (const track of stream?.getTracks() ?? []) track.stop();
     stream = null;
     showMedia(own, null, true);
-    for (const button of ["#voice", "#media"]) find(button).ariaPressed = "false";
+    for (const button of ["#voice", "#media", "#mute"]) find(button).ariaPressed = "false";
+    find("#mute").hidden = true;
   };
   const turn = (video) => async ({ target }) => {
     const wasOn = target.ariaPressed === "true";
@@ -145,6 +160,7 @@ export async function run() {
       try {
         stream = await navigator.mediaDevices.getUserMedia({ audio: true, video });
         target.ariaPressed = "true";
+        find("#mute").hidden = false;
         if (video) showMedia(own, stream, true);
       } catch {
         find("#denied").hidden = false;
@@ -154,6 +170,12 @@ export async function run() {
   };
   find("#voice").onclick = turn(false);
   find("#media").onclick = turn(true);
+  // The picture stays, and so does the connection.
+  find("#mute").onclick = ({ target }) => {
+    const isMuted = target.ariaPressed !== "true";
+    target.ariaPressed = String(isMuted);
+    for (const track of stream.getAudioTracks()) track.enabled = !isMuted;
+  };
 
   if (id !== undefined && history.state?.isIn) come(id, () => room.enter(id, secret));
   else show(id === undefined || hasLink ? "entry" : "notfound");
@@ -175,7 +197,7 @@ function showRoom({ seat, isHost, isFull, people, code }, link) {
   find("#has-link").hidden = !link;
   find("#link").textContent = link;
   find("#has-code").hidden = !isHost;
-  find("#shown-code").textContent = code?.code ?? "none";
+  find("#shown-code").replaceChildren(...(code?.code.match(/\d{1,3}/g) ?? []).map((part) => make("span", part)));
   find("#until").textContent = code ? `until ${new Date(code.until).toLocaleTimeString([], { timeStyle: "short" })}` : "";
   find("#own").textContent = person(seat);
   find("#alone").hidden = people.length > 0;
@@ -184,7 +206,7 @@ function showRoom({ seat, isHost, isFull, people, code }, link) {
   const rows = people.map(({ seat, state, number, isVouched }) => {
     const row = make("li", "", { seat, state });
     row.append(make("span", `${person(seat)}: ${state}. `), make("code", number.replace(/.{4}(?=.)/g, "$& ")));
-    row.append(make("small", isVouched ? "came by the link" : "compare this number"));
+    row.append(make("small", isVouched ? "came by the link" : "compare this code"));
     return row;
   });
   // People who hear the page are told of changes alone.

@@ -35,7 +35,10 @@ export async function run() {
   /** @type {Listening} of whoever has joined last */
   let listening;
   const changed = (state, reason, note) => {
-    if (state === "consent") askWho();
+    // Nobody has to start again because of one wrong letter: the form comes back as it was.
+    const isWrong = reason === "passcode";
+    if (isWrong) state = "consent";
+    if (state === "consent") askWho(isWrong);
     view.show(state, reason, note);
   };
   const askWho = bindForm(settings, async (words, isNew, remember) => {
@@ -62,7 +65,7 @@ export async function run() {
 /**
  * Several people may use one browser. A permission of one of them is not the next one's.
  * @param {(words: {name: string, passcode?: string}, isNew: boolean, remember: () => void) => void} join
- * @returns {() => void} asks who wants to listen
+ * @returns {(isSame: boolean) => void} asks who wants to listen; `isSame`: the one of just now, if nobody else
  */
 function bindForm(settings, join) {
   const [name, passcode, button, same, other] = ["#name", "#passcode", "#join", "#continue", "#somebody"].map(find);
@@ -84,10 +87,10 @@ function bindForm(settings, join) {
     button.disabled = true;
     passcode.value = "";
   };
-  return () => {
+  return (isSame) => {
     find("#returning").hidden = settings.name === "";
     find("#before-name").textContent = plain(settings.name);
-    same.checked = other.checked = false;
+    [same.checked, other.checked] = [isSame, false];
     name.value = "";
     check();
   };

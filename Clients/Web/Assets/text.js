@@ -17,7 +17,6 @@ export class Text {
   #earlier = document.querySelector("#earlier");
   #live = document.querySelector("#live");
   #panel = document.querySelector("#panel");
-  #listening = document.querySelector("#listening");
   #reading = document.querySelector("#reading");
   #newest = document.querySelector("#newest");
   #main = document.querySelector("main");
@@ -40,10 +39,10 @@ export class Text {
     this.#past.ariaLive = "off";
     for (const list of [this.#past, this.#earlier]) list.append(...[...list.children].reverse());
     if (order === "top") {
-      this.#listening.before(this.#panel);
+      this.#reading.before(this.#panel);
       this.#past.after(this.#earlier);
     } else {
-      this.#listening.after(this.#panel);
+      this.#reading.after(this.#panel);
       this.#past.before(this.#earlier);
     }
     setTimeout(() => (this.#past.ariaLive = "polite"), 500);
@@ -136,8 +135,8 @@ export class Text {
 
   /** From what is seen to the newest text, in CSS pixels. */
   get #distance() {
-    const [main, panel] = [this.#main, this.#panel].map((element) => element.getBoundingClientRect());
-    return Math.max(0, this.#order === "top" ? panel.bottom - this.#edges.top : main.bottom - innerHeight);
+    const [{ top, bottom }, panel] = [this.#edges, this.#panel.getBoundingClientRect()];
+    return Math.max(0, this.#order === "top" ? panel.bottom - top : bottom + panel.height - innerHeight);
   }
 
   #goToNewest() {

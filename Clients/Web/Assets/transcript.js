@@ -32,7 +32,7 @@ export async function run() {
     ask(`/live/shares/${link.id}`, { shareProof: toBase64(link.proof), after }, () => say("The server cannot be reached. Trying again…"));
   let page = link && (await read(0));
   const share = page && (await openShare(link, page));
-  if (!share) return show("notfound", "There is no such transcript. The link may have expired or is not whole: ask for a new one.");
+  if (!share) return show("notfound", "This link is incomplete or has expired. Ask for a new one.");
   const { whisperer } = share;
   showTitle(share, page.startedAt);
   for (let most = linesAtOnce; page; ) {

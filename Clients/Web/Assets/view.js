@@ -33,18 +33,18 @@ function words(state, reason, who) {
     case "replaced":
       return "You are listening in another tab or window now.";
     case "offline":
-      return "The connection is gone. Trying again…";
+      return "Can't reach the server. Trying again…";
     case "notfound":
-      return "There is no such conversation. The link may be old or not whole: ask for a new one.";
+      return "This link is incomplete or has expired. Ask for a new one.";
     default:
-      return "";
+      return refusals(who)[reason] ?? "";
   }
 }
 
 const refusals = (who) => ({
   declined: sentence`${who} did not let you in.`,
   passcode: "That is not the passcode.",
-  removed: sentence`${who} has ended your listening.`,
+  removed: sentence`${who} removed you.`,
   expired: sentence`${who} did not answer.`,
   banned: "This browser may not listen any more.",
 });
@@ -74,12 +74,15 @@ export class View {
   /** @param {string} [note] of the whisperer */
   show(state, reason, note) {
     const text = [words(state, reason, this.#whisperer), note ? sentence` “${note}”` : []].flat();
-    const isNew = turnTo(state, text, urgent.includes(state), "#title h1", () => {
+    const isWrong = reason === "passcode";
+    const isNew = turnTo(state, text, isWrong || urgent.includes(state), "#title h1", () => {
       if (state === "consent") this.#hasListened = false;
+      // Known already, and the field is to be in sight.
+      for (const element of document.querySelectorAll("#before, #consent ul")) element.hidden = isWrong;
       this.#hasListened ||= listens.includes(state);
       find("#panel").hidden = find("#listening").hidden ||= !this.#hasListened;
     });
-    const first = find("#returning").hidden ? "#name" : "#continue";
+    const first = isWrong ? "#passcode" : find("#returning").hidden ? "#name" : "#continue";
     if (isNew && state === "consent") find(first).focus({ preventScroll: true });
   }
 

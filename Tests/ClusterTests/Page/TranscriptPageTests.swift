@@ -117,7 +117,7 @@ extension PageCluster {
                 try await browser.go(to: "about:blank")
                 let page = try await TranscriptPage.open(link, in: browser)
                 try await page.reaches("notfound")
-                try await page.says("There is no such transcript.")
+                try await page.says("This link is incomplete or has expired.")
                 for hidden in ["#title", "#listening", "#print"] {
                     #expect(try await browser.isHidden(hidden), "\(hidden) of \(link)")
                 }
@@ -131,14 +131,14 @@ extension PageCluster {
             try await page.says("no longer shared")
             #expect(try await page.lines == [Line(number: 1, text: "one")])
             try await browser.reload()
-            try await page.says("There is no such transcript.")
+            try await page.says("This link is incomplete or has expired.")
             #expect(try await page.lines == [])
             // A share whose seal names another conversation than its keys make.
             _ = try await Cluster.database(
                 "UPDATE calls.conversations SET sign_key = sha256(sign_key) WHERE conversation_id = '\(alice.id)'")
             try await browser.go(to: "about:blank")
             _ = try await TranscriptPage.open(other.link, in: browser)
-            try await page.says("There is no such transcript.")
+            try await page.says("This link is incomplete or has expired.")
             #expect(try await browser.complaints() == [])
         }
         await alice.end()

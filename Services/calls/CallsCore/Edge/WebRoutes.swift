@@ -17,7 +17,8 @@ package struct WebRoutes: Sendable {
         for path in ["transcript", "transcript/**"] {
             self.add(path, to: router) { self.transcriptPage($0) }
         }
-        for path in ["join", "join/**"] {
+        // People who were told a code type the server's name alone.
+        for path in ["", "join", "join/**"] {
             self.add(path, to: router) { self.joinPage($0) }
         }
         self.add("web/{hash}/{file}", to: router) { request in
@@ -54,7 +55,7 @@ package struct WebRoutes: Sendable {
     }
 
     private func joinPage(_ request: Request) -> Response {
-        // "/join" or "/join/{id}".
+        // "/", "/join" or "/join/{id}".
         let parts = Self.partsBehindPage(of: request)
         guard parts.count <= 1, parts.first.map({ UUIDText($0)?.upperCase == 0 }) ?? true else {
             return self.page(WebAssets.missing, to: request, status: .notFound)
