@@ -136,7 +136,7 @@ check: test-dependencies
 # Debug, in a tree of its own: sanitized and other modules do not mix. Not in `make test`, because a test takes ten times as long.
 SANITIZED := .build-sanitize
 # Not those of documents and sources, and of whole clusters, whose programs have too little time for this.
-SANITIZED_SUITES ?= $(filter-out ArchitectureTests ContractDocumentTests ChaosTests ClusterTests SimulationTests,$(notdir $(wildcard Tests/*Tests)))
+SANITIZED_SUITES ?= $(filter-out ArchitectureTests ContractDocumentTests PackageTests ChaosTests ClusterTests SimulationTests,$(notdir $(wildcard Tests/*Tests)))
 # For build and tests together. Then the target ends, and fails.
 SANITIZE_MINUTES ?= 60
 

@@ -268,7 +268,8 @@ let package = Package(
             path: "Tools/ContractDocuments",
             swiftSettings: strict),
         .executableTarget(
-            name: "ContractTool", dependencies: ["ContractDocuments"], path: "Tools/ContractTool", swiftSettings: strict
+            name: "ContractTool", dependencies: ["ContractDocuments", "Contract"], path: "Tools/ContractTool",
+            swiftSettings: strict
         ),
         .testTarget(
             name: "ContractDocumentTests",
@@ -279,6 +280,10 @@ let package = Package(
             path: "Tests/ContractDocumentTests", exclude: ["Independent"], swiftSettings: unoptimised),
         .testTarget(
             name: "ArchitectureTests", dependencies: [], path: "Tests/ArchitectureTests", exclude: ["Chart"],
+            swiftSettings: unoptimised),
+        // What strangers install, and the number of the release.
+        .testTarget(
+            name: "PackageTests", dependencies: ["Contract", "LocalStack", "TestKit"], path: "Tests/PackageTests",
             swiftSettings: unoptimised),
         tests("ContractTests", ["Contract", "ClusterContract", "ServerCrypto", "TestKit"]),
         .testTarget(
@@ -413,7 +418,7 @@ let package = Package(
             ],
             path: "TestSupport/Chaos", swiftSettings: strict),
         .executableTarget(
-            name: "ChaosTool", dependencies: ["Chaos", "LocalStack", arguments], path: "Tools/ChaosTool",
+            name: "ChaosTool", dependencies: ["Chaos", "Contract", "LocalStack", arguments], path: "Tools/ChaosTool",
             swiftSettings: strict),
         tests("ChaosTests", ["Chaos", "LocalStack", "TestKit", nioCore, nioPosix]),
         tests(

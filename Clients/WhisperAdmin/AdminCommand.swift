@@ -1,4 +1,5 @@
 import ArgumentParser
+import Contract
 
 /// `whisper-admin`: what operators ask and do, from a terminal. The same HTTP as everybody's (docs/openapi.json).
 @main
@@ -10,6 +11,7 @@ struct AdminCommand: AsyncParsableCommand {
             The token is read from $ADMIN_TOKEN, or $VIEWER_TOKEN for looking only, or a file (--token-file); it is no \
             argument, because everybody on a machine sees those. Every call is recorded: see `whisper-admin audit`.
             """,
+        version: Release.line("whisper-admin"),
         subcommands: [
             StatsCommand.self, ReportsCommand.self, ReviewCommand.self, BanCommand.self, UnbanCommand.self,
             BansCommand.self, AuditCommand.self, MessageCommand.self,

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Contract
 import WhisperClient
 
 /// `whisper`: an end-to-end-encrypted conversation in a terminal.
@@ -11,6 +12,7 @@ struct WhisperCommand: AsyncParsableCommand {
             Start with `whisper init`, give your Whisper ID to a friend, `whisper add` theirs, and `whisper chat`.
             Each profile is one identity on this machine; try two with --profile.
             """,
+        version: Release.line("whisper"),
         subcommands: [
             InitCommand.self, RestoreCommand.self, IDCommand.self, AddCommand.self, ContactsCommand.self,
             AcceptCommand.self, RejectCommand.self, BlockCommand.self, UnblockCommand.self,

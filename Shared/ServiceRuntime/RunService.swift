@@ -1,4 +1,5 @@
 import Configuration
+import Contract
 import Glibc
 package import Logging
 import Metrics
@@ -48,7 +49,7 @@ package struct ServiceContext<Group: ServiceSettings>: Sendable {
 /// ```
 /// The process ends with 0 after a drain (SIGTERM, SIGINT) or `migrate`, 78 for a configuration it refuses, 1
 /// otherwise. With the argument `ready` it only asks the process that serves on ops.port: 0 if that is ready, else 1. With
-/// `settings` it prints what it can be told (`SettingsList`).
+/// `settings` it prints what it can be told (`SettingsList`), with `--version` its name and the release.
 /// - Parameters:
 ///   - group: every setting that the service reads.
 ///   - migrate: what the argument `migrate` does instead of serving; ops.port is not needed then.
@@ -57,6 +58,7 @@ package func runService<Group: ServiceSettings>(
     _ name: String, _ group: Group, migrate: @Sendable (ServiceContext<Group>) async throws -> Void = { _ in },
     compose: @Sendable (ServiceContext<Group>) async throws -> Composition
 ) async {
+    if CommandLine.arguments.dropFirst() == ["--version"] { return print(Release.line("whisper-\(name)")) }
     // A peer that goes away is an error of one write, not the end of the process.
     signal(SIGPIPE, SIG_IGN)
     // One thread for what does not bring its own (ops, public HTTP): six services and more share two cores.
@@ -88,7 +90,8 @@ package func runService<Group: ServiceSettings>(
         logger.critical("configuration refused", [.reason: "\(error)"])
         exit(ExitCode.configuration)
     } catch let error as UnknownArguments {
-        logger.critical("arguments refused", [.reason: "\(error.text): only migrate, ready and settings are known"])
+        logger.critical(
+            "arguments refused", [.reason: "\(error.text): only migrate, ready, settings and --version are known"])
         exit(ExitCode.configuration)
     } catch {
         logger.critical("ended by an error", [.error: "\(error)"])

@@ -138,6 +138,9 @@ package enum MetricName: String, CaseIterable, Sendable {
     case storeWaitSeconds = "whisper_store_wait_seconds"
     case storeReconnects = "whisper_store_reconnects_total"
 
+    /// Gauge, always 1: which release the process is of, by label.
+    case buildInfo = "whisper_build_info"
+
     // Wake-ups.
     /// Jobs that were answered by the wake-up of another Job.
     case wakesCoalesced = "whisper_wakes_coalesced_total"
@@ -186,5 +189,5 @@ package enum MetricName: String, CaseIterable, Sendable {
 
 /// The name of every label but `service`, once.
 package enum MetricLabel: String, Sendable {
-    case code, provider, result, kind, partition, status, reason, direction, source, store
+    case code, provider, result, kind, partition, status, reason, direction, source, store, version
 }

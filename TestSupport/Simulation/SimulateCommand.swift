@@ -1,5 +1,6 @@
 import ArgumentParser
 import CSimulation
+import Contract
 import Glibc
 
 /// Plays worlds from seeds, and reports those that break a promise. A seed always gives the same course of events.
@@ -7,7 +8,8 @@ import Glibc
     static let configuration = CommandConfiguration(
         commandName: "whisper-simulate",
         abstract:
-            "A whole cluster and its clients in one thread, from seeds: what breaks a promise is shown with its seed.")
+            "A whole cluster and its clients in one thread, from seeds: what breaks a promise is shown with its seed.",
+        version: Release.line("whisper-simulate"))
 
     @Option(help: "Seeds to play.") var seeds: UInt64 = 1_000
     @Option(help: "The first of them.") var first: UInt64 = 0

@@ -87,7 +87,7 @@ private enum Architecture {
             "Contract", "ClusterContract", "WhisperClient", "LocalStack", "TestKit", "PushPeers", "Logging",
             "Foundation",
         ]),
-        "ChaosTool": ["Chaos", "LocalStack", "ArgumentParser", "Foundation"],
+        "ChaosTool": ["Chaos", "Contract", "LocalStack", "ArgumentParser", "Foundation"],
         // Programs of one file, which `make sanitize` compiles
         "Sanitizer": ["Foundation"],
     ]

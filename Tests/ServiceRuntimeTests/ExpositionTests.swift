@@ -8,10 +8,10 @@ import Testing
 @Suite struct ExpositionTests {
     private let registry = PrometheusRegistry(service: "router")
 
-    /// The registry's text, without the statistics of the test's own process.
+    /// The exposition, without the release and the statistics of the test's own process.
     private var text: String {
         self.registry.exposition().split(separator: "\n", omittingEmptySubsequences: false)
-            .filter { !$0.contains("process_") }.joined(separator: "\n")
+            .filter { !$0.contains("process_") && !$0.contains("whisper_build_info") }.joined(separator: "\n")
     }
 
     @Test func everySeriesIsWrittenAsPrometheusReadsIt() {

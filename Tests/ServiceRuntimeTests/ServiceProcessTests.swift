@@ -1,3 +1,4 @@
+import Contract
 import Foundation
 import Logging
 import Synchronization
@@ -31,11 +32,13 @@ import Testing
 
     @Test func theOpsListenerAnswersHealthReadyAndMetrics() async throws {
         try await self.withProcess(Composition(parts: [])) { _, ops in
-            #expect(try await ops.get("/health").body == "{\"status\":\"ok\"}")
+            #expect(try await ops.get("/health").body == "{\"status\":\"ok\",\"version\":\"\(Release.version)\"}")
             #expect(try await ops.get("/ready").status == 200)
             let metrics = try await ops.get("/metrics")
             #expect(metrics.contentType == "text/plain; version=0.0.4; charset=utf-8")
             #expect(metrics.body.contains("process_resident_memory_bytes{service=\"test\"} "))
+            #expect(
+                metrics.body.contains("whisper_build_info{service=\"test\",version=\"\(Release.version)\"} 1\n"))
         }
     }
 

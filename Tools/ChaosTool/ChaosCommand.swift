@@ -1,5 +1,6 @@
 import ArgumentParser
 import Chaos
+import Contract
 import Foundation
 import LocalStack
 
@@ -8,7 +9,8 @@ import LocalStack
 struct ChaosCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "whisper-chaos",
-        abstract: "Mistreats a cluster under traffic and judges it by what its clients saw.")
+        abstract: "Mistreats a cluster under traffic and judges it by what its clients saw.",
+        version: Release.line("whisper-chaos"))
 
     @Option(help: "What happens, and when. The same seed makes the same plan.")
     var seed: UInt64?

@@ -17,7 +17,7 @@ package enum AsyncAPI {
         return [
             "asyncapi": "3.0.0",
             "info": [
-                "title": "Whisper WebSocket", "version": "1.0.0",
+                "title": "Whisper WebSocket", "version": .string(Release.version),
                 "description":
                     "Every frame between Whisper clients and the gateway. Generated from the contract's definition.",
             ],

@@ -22,7 +22,7 @@ package enum OpenAPI {
         return [
             "openapi": "3.1.0",
             "info": [
-                "title": "Whisper HTTP", "version": "1.0.0",
+                "title": "Whisper HTTP", "version": .string(Release.version),
                 "description":
                     "What Whisper serves over HTTP beside the WebSocket. Generated from the contract's definition.",
             ],

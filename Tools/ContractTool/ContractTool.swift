@@ -1,3 +1,4 @@
+import Contract
 import ContractDocuments
 import Foundation
 
@@ -11,6 +12,7 @@ struct ContractTool {
     static func main() throws {
         let arguments = Array(CommandLine.arguments.dropFirst())
         switch arguments.first {
+        case "--version": print(Release.line("whisper-contract"))
         case "documents" where arguments.count == 2: try self.writeDocuments(below: arguments[1])
         case "settings" where arguments.count == 3:
             try self.writeSettings(of: URL(filePath: arguments[1]), below: URL(filePath: arguments[2]))

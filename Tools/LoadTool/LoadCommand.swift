@@ -1,4 +1,5 @@
 import ArgumentParser
+import Contract
 import Foundation
 import LocalStack
 
@@ -7,6 +8,7 @@ import LocalStack
 struct LoadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "whisper-load", abstract: "Measures the cluster: CPU per message, latency, memory per connection.",
+        version: Release.line("whisper-load"),
         subcommands: [MeasureCommand.self, PlotCommand.self, CrowdCommand.self, CoreCommand.self],
         defaultSubcommand: MeasureCommand.self)
 }

@@ -6,7 +6,7 @@ package enum OpenRPC {
     package static let document: Document = [
         "openrpc": "1.3.2",
         "info": [
-            "title": "WhisperCore", "version": "1",
+            "title": "WhisperCore", "version": .string(Release.version),
             "description":
                 "Verbs of one client core. Answers and events are told apart in docs/core.md. Fields that are not known are refused in commands, and to be ignored in answers and events.",
         ],

@@ -4,10 +4,13 @@ package enum HealthOperations {
     private static let failing = Field(
         "failing", .array(of: .text(1...64), count: 0...32), .optional, about: "Names of the checks that fail.")
 
+    private static let version = Field(
+        "version", .text(1...32), .optional, about: "The release of the process. Operators' listeners alone say it.")
+
     package static let all = [
         HTTPOperation(
             "getHealth", .get, "/health", about: "The process lives.", origin: .both, access: .anybody,
-            success: .json(ObjectSchema([Self.status]), sample: #"{"status":"ok"}"#)),
+            success: .json(ObjectSchema([Self.status, Self.version]), sample: #"{"status":"ok"}"#)),
         HTTPOperation(
             "getReady", .get, "/ready",
             about: "The process can do its work. 503 with the same body while it cannot, or is draining.",
@@ -20,9 +23,11 @@ package enum HealthOperations {
     ]
 
     /// The answer of `/health` and `/ready`.
-    package static func body(_ status: String, failing: [String] = []) -> [UInt8] {
+    /// - Parameter version: for operators. Strangers need not know which faults fit.
+    package static func body(_ status: String, version: String? = nil, failing: [String] = []) -> [UInt8] {
         var json = JSONWriter()
         json.add("status", status)
+        json.add("version", version)
         if !failing.isEmpty { json.add("failing", strings: failing) }
         return json.finished()
     }

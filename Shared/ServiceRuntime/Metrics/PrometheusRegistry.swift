@@ -1,3 +1,4 @@
+import Contract
 package import Metrics
 import Synchronization
 package import Telemetry
@@ -38,6 +39,9 @@ package final class PrometheusRegistry: MetricsFactory {
         var text = Exposition()
         for series in series.sorted(by: { ($0.name, $0.labels) < ($1.name, $1.labels) }) { text.add(series) }
         let labels = Exposition.labels([("service", self.service)])
+        text.add(
+            ProcessStatistics(name: MetricName.buildInfo.rawValue, kind: "gauge", value: 1),
+            labels: Exposition.labels([("service", self.service), (MetricLabel.version.rawValue, Release.version)]))
         for statistic in ProcessStatistics.current { text.add(statistic, labels: labels) }
         return text.text
     }

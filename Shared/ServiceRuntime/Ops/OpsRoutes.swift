@@ -17,7 +17,7 @@ struct OpsRoutes {
     let drain: DrainMark
 
     func add(to router: Router<BasicRequestContext>) {
-        router.get("health") { _, _ in Self.status("ok") }
+        router.get("health") { _, _ in Response.json(HealthOperations.body("ok", version: Release.version)) }
         router.get("ready") { _, _ in await self.ready() }
         router.get("metrics") { _, _ in
             Response(
