@@ -18,7 +18,6 @@ let strict: [SwiftSetting] = [
 let unoptimised = strict + [SwiftSetting.unsafeFlags(["-Onone"], .when(configuration: .release))]
 
 let log = Target.Dependency.product(name: "Logging", package: "swift-log")
-let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let collections = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
@@ -27,12 +26,28 @@ let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioWebSocket = Target.Dependency.product(name: "NIOWebSocket", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
-let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
-let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
-let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
-let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
-let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
-let histogram = Target.Dependency.product(name: "Histogram", package: "hdrhistogram-swift")
+let metrics = server("Metrics", "swift-metrics")
+let lifecycle = server("ServiceLifecycle", "swift-service-lifecycle")
+let configuration = server("Configuration", "swift-configuration")
+let nioHTTP2 = server("NIOHTTP2", "swift-nio-http2")
+let hummingbird = server("Hummingbird", "hummingbird")
+let arguments = server("ArgumentParser", "swift-argument-parser")
+let histogram = server("Histogram", "hdrhistogram-swift")
+
+/// A product of a package that no app needs. An app without the trait `Server` neither fetches nor resolves that package.
+func server(_ name: String, _ package: String) -> Target.Dependency {
+    .product(name: name, package: package, condition: .when(traits: ["Server"]))
+}
+
+/// A package in a range that apps can share, from the version that is tested. `deploy/lock-packages` asks for this very version.
+func tested(
+    _ url: String, _ version: Version, traits: Set<Package.Dependency.Trait> = [.defaults]
+) -> Package.Dependency {
+    let isBelowOne = version.major == 0
+    let next = Version(isBelowOne ? 0 : version.major + 1, isBelowOne ? version.minor + 1 : 0, 0)
+    return Context.environment["WHISPER_LOCKED"] == nil
+        ? .package(url: url, version..<next, traits: traits) : .package(url: url, exact: version, traits: traits)
+}
 
 /// A library under `Shared/`.
 func shared(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
@@ -70,6 +85,7 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 
 let package = Package(
     name: "whisper",
+    platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
         .executable(name: "whisper-gateway", targets: ["gateway"]),
         .executable(name: "whisper-auth", targets: ["auth"]),
@@ -84,25 +100,31 @@ let package = Package(
         .executable(name: "whisper-contract", targets: ["ContractTool"]),
         .executable(name: "whisper-chaos", targets: ["ChaosTool"]),
         .executable(name: "whisper-simulate", targets: ["Simulation"]),
+        // One identity as a library, for apps in Swift: `traits: []` leaves out what servers alone need.
+        .library(name: "WhisperCore", targets: ["WhisperCore"]),
         // `libwhispercore.so`, for hosts in other languages.
         .library(name: "whispercore", type: .dynamic, targets: ["WhisperCoreC"]),
         // `libkerneltimers.so`, for tests in which processes have clocks of their own.
         .library(name: "kerneltimers", type: .dynamic, targets: ["CKernelTimers"]),
     ],
+    traits: [
+        .trait(name: "Server", description: "Services, terminal client and tools, beside the client core."),
+        .default(enabledTraits: ["Server"]),
+    ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
-        .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
-        .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
-        .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
-        .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
+        tested("https://github.com/apple/swift-nio", "2.101.2"),
+        tested("https://github.com/apple/swift-nio-ssl", "2.37.6"),
+        tested("https://github.com/apple/swift-log", "1.16.2"),
+        tested("https://github.com/apple/swift-metrics", "2.13.0"),
+        tested("https://github.com/apple/swift-collections", "1.6.0"),
         // Without their default traits, which would load all of Foundation into every process (9 MiB of memory each).
-        .package(url: "https://github.com/apple/swift-configuration", exact: "1.4.0", traits: []),
-        .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
-        .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
-        .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1", traits: []),
-        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0"),
+        tested("https://github.com/apple/swift-configuration", "1.4.0", traits: []),
+        tested("https://github.com/apple/swift-argument-parser", "1.8.2"),
+        tested("https://github.com/swift-server/swift-service-lifecycle", "2.13.0"),
+        tested("https://github.com/hummingbird-project/hummingbird", "2.28.1", traits: []),
+        tested("https://github.com/HdrHistogram/hdrhistogram-swift", "0.2.0"),
         // For a benchmark alone. Hummingbird resolves it too.
-        .package(url: "https://github.com/apple/swift-nio-http2", exact: "1.46.0"),
+        tested("https://github.com/apple/swift-nio-http2", "1.46.0"),
     ],
     targets: [
         // Shared

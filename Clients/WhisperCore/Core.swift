@@ -11,6 +11,7 @@ package import WhisperClient
 /// opens the folder again goes on where they were. All functions may be called from any thread or task.
 ///
 ///     let core = try Core.open(CoreConfiguration(folder: "/home/ann/.chat", server: "wss://chat.example"))
+///     try await core.connect()
 ///     print(await core.perform(#"contact_list"#))
 ///     while let event = await core.nextEvent() { print(event) }
 public final class Core: Sendable {
@@ -35,6 +36,8 @@ public final class Core: Sendable {
     /// Feed of the host that reads the core itself. Programs at seats have their own.
     private let feed: EventFeed
     private let feeds = EventFeeds()
+    /// Callers in Swift that wait for an event.
+    let watchers = Watchers()
     /// The open core whose events are rendered.
     private let source: Source
     /// Changes of the phase run one after the other.
@@ -172,13 +175,14 @@ public final class Core: Sendable {
         do {
             if let server = ServerAddress(self.configuration.server) { try profile.store.set(server: server) }
             try profile.store.set(authorityFile: self.configuration.authorityFile)
-            let (feeds, source) = (self.feeds, self.source)
+            let (feeds, source, watchers) = (self.feeds, self.source, self.watchers)
             let origin = (ServerAddress(self.configuration.server) ?? .local).origin
             let (configuration, radio) = (self.configuration, self.radio)
             let opened = try OpenCore(
                 profile, server: try self.link(configuration), platform: configuration.platform,
                 logger: Self.logger(configuration, feeds), radio: { radio(configuration) }
             ) { event in
+                defer { watchers.tell(event) }
                 let kind: EventFeed.Kind = event.isKept ? .kept : .passing
                 if case .live(let id, let news) = event {
                     let text = EventText.event(id, news, origin: origin, account: source.account)
@@ -326,6 +330,7 @@ public final class Core: Sendable {
     private func leave(for phase: Phase) -> OpenCore? {
         self.requests.cancel()
         self.source.core.withLock { $0 = nil }
+        defer { self.watchers.wake() }
         return self.phase.withLock { now in
             defer { now = phase }
             if case .open(let opened) = now { return opened }
@@ -507,7 +512,7 @@ public final class Core: Sendable {
         }
     }
 
-    private func described(_ error: any Error) -> CoreError {
+    func described(_ error: any Error) -> CoreError {
         switch error {
         case let error as CoreError: error
         case let error as SendError: CoreError(of: error)

@@ -20,6 +20,10 @@ public enum CoreLimits {
     static let logTextBytesMax = 256
     /// Numbered events that wait for the acknowledgement of a consumer.
     public static let eventsKeptMax = ClientLimits.eventsKeptMax
+    /// How long the first session with the server may take.
+    public static let sessionWithin: Duration = .seconds(30)
+    /// Pause between two looks at a condition of which no event tells.
+    static let lookEvery: DispatchTimeInterval = .seconds(1)
     /// Days for which they do.
     public static let eventsKeptDays = Int(ClientLimits.eventsKeptFor.components.seconds / 86_400)
     /// Programs that read events of one core side by side.
