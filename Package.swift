@@ -241,12 +241,14 @@ let package = Package(
         .systemLibrary(name: "CWhisperCore", path: "Clients/WhisperCoreC/include"),
         .target(
             name: "WhisperCoreC", dependencies: ["WhisperCore", "CWhisperCore"], path: "Clients/WhisperCoreC",
-            exclude: ["include", "exports.map"], swiftSettings: strict,
+            exclude: ["include", "exports.map", "first.c", "whispercore.pc.in"], swiftSettings: strict,
             // A host has no Swift, and sees the functions of the header alone.
             linkerSettings: [
                 .unsafeFlags([
                     "-static-stdlib", "-l_FoundationCollections", "-l_FoundationCShims", "-lstdc++", "-Xlinker",
                     "--version-script=\(Context.packageDirectory)/Clients/WhisperCoreC/exports.map",
+                    // The number is WSP_ABI_VERSION.
+                    "-Xlinker", "-soname=libwhispercore.so.1", "-Xlinker", "-z", "-Xlinker", "now",
                 ])
             ]),
         .target(name: "TerminalText", path: "Clients/TerminalText", swiftSettings: strict),

@@ -26,6 +26,9 @@ public final class Core: Sendable {
     /// A new radio each time; `nil` if the configuration has none.
     package typealias RadioMaker = @Sendable (CoreConfiguration) -> (any NearbyLink)?
 
+    /// The release of this library.
+    public static let version = Release.version
+
     public let configuration: CoreConfiguration
     private let link: Linker
     private let radio: RadioMaker

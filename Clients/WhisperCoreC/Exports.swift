@@ -8,6 +8,12 @@ import WhisperCore
 @c @implementation
 public func wsp_abi_version() -> Int32 { WSP_ABI_VERSION }
 
+/// Made once, and never changed or freed.
+nonisolated(unsafe) private let version = UnsafePointer(strdup(Core.version))
+
+@c @implementation
+public func wsp_version() -> UnsafePointer<CChar>? { version }
+
 @c @implementation
 public func wsp_free(_ text: UnsafeMutablePointer<CChar>?) { free(text) }
 

@@ -1,3 +1,4 @@
+import Contract
 import Foundation
 import LocalStack
 import TestKit
@@ -10,16 +11,46 @@ import Testing
     static let library = StackConfiguration().programs + "/libwhispercore.so"
     static let here = "\(root)/Tests/ClusterTests/Core"
 
-    /// The library exports the functions that the header declares, and nothing else.
+    /// The library exports the functions that the header declares, each under the version node of the map, and nothing else.
     @Test func theLibraryExportsItsHeader() async throws {
         let header = try String(
             contentsOfFile: "\(Self.root)/Clients/WhisperCoreC/include/whispercore.h", encoding: .utf8)
         let declared = header.matches(of: /(?m)^(?:[a-z].*[ *])?(wsp_[a-z_]+)\(/).map { String($0.1) }
-        #expect(declared.count == 20)
+        #expect(declared.count == 21)
+        let map = try String(contentsOfFile: "\(Self.root)/Clients/WhisperCoreC/exports.map", encoding: .utf8)
+        #expect(map.matches(of: /(?m)^    (wsp_[a-z_]+);$/).map { String($0.1) } == declared)
         let symbols = try await Command("/usr/bin/nm", ["-D", "--defined-only", "--extern-only", Self.library]).output(
             name: "nm")
         let exported = symbols.split(separator: "\n").compactMap { $0.split(separator: " ").last.map(String.init) }
-        #expect(Set(exported) == Set(declared))
+        #expect(Set(exported) == Set(declared.map { "\($0)@@WHISPERCORE_1" } + ["WHISPERCORE_1"]))
+    }
+
+    /// Programs that were linked with one release find the next one by it.
+    @Test func theLibraryHasItsName() async throws {
+        let names = try await Command("/usr/bin/readelf", ["-d", Self.library]).output(name: "readelf")
+        #expect(names.contains("(SONAME)             Library soname: [libwhispercore.so.1]"))
+        #expect(names.contains("BIND_NOW") || names.contains("Flags: NOW"))
+    }
+
+    /// `make library`, with the library of these tests: a program finds all by pkg-config.
+    @Test func aProgramFindsTheLibraryByPkgConfig() async throws {
+        let folder = try TemporaryFolder(named: "core")
+        defer { folder.remove() }
+        _ = try await Command("\(Self.root)/deploy/stage-library", [Self.library, folder.path]).output(name: "stage")
+        let package = ["PKG_CONFIG_PATH": folder.path + "/lib/pkgconfig"]
+        let version = try await Command("/usr/bin/pkg-config", ["--modversion", "whispercore"], environment: package)
+            .output(name: "pkg-config")
+        #expect(version == "\(Release.version)\n")
+        let line =
+            "cc -Wall -Werror $(pkg-config --cflags whispercore) doc/first.c $(pkg-config --libs whispercore) -o first"
+        _ = try await Command("/bin/sh", ["-c", line], environment: package, folder: folder.path).output(name: "cc")
+        // Nobody listens at this port. The library says so, and the program ends.
+        let answers = try await Command(
+            folder.path + "/first", [folder.path + "/me", "ws://127.0.0.1:1"],
+            environment: ["LD_LIBRARY_PATH": folder.path + "/lib"]
+        ).output(name: "first").split(separator: "\n")
+        #expect(answers.first == "whispercore \(Release.version)" && answers.count == 6)
+        #expect(answers.dropFirst().allSatisfy { !$0.contains(#""error""#) }, "\(answers)")
     }
 
     /// No library of Swift's: a host has none.
@@ -52,12 +83,15 @@ import Testing
         let folder = try TemporaryFolder(named: "core")
         defer { folder.remove() }
         let program = folder.path + "/host"
+        // As it is installed: a program finds it by its SONAME.
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.path + "/libwhispercore.so.1", withDestinationPath: Self.library)
         let warnings = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
         _ = try await Command(
             "/usr/bin/cc",
             ["-std=c11"] + warnings + [
                 "-I", "\(Self.root)/Clients/WhisperCoreC/include", "\(Self.here)/host.c", "-o", program, Self.library,
-                "-Wl,-rpath,\(StackConfiguration().programs)", "-lpthread",
+                "-Wl,-rpath,\(folder.path)", "-lpthread",
             ]
         ).output(name: "cc")
         // The library prints nothing.

@@ -29,6 +29,9 @@ typedef int64_t wsp_handle;
 /* WSP_ABI_VERSION of the library. */
 int32_t wsp_abi_version(void);
 
+/* The release of the library, for example "0.1.0". It is static: do not free it. */
+const char *wsp_version(void);
+
 /*
  * Opens a folder, or makes it. It does not connect: the verb connect does.
  * config_json: {"dir":…,"serverUrl":…,"caFile"?:…,"platform"?:"ios"|"android","keyKind"?:"raw"|"passphrase","radio"?:…,
