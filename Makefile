@@ -28,7 +28,7 @@ endef
 
 .DEFAULT_GOAL := help
 .PHONY: help run test unit check sanitize lint format bench project chaos simulate build documents admin backup restore clean \
-	headers dependencies test-dependencies lock images compose-test prove test-tools library
+	headers dependencies test-dependencies lock images compose-test prove test-tools wheel library
 
 help:
 	@echo 'make run      start the whole cluster on this machine, prove it, stay until Ctrl-C'
@@ -54,7 +54,7 @@ help:
 	@echo 'make build    build everything'
 	@echo 'make documents  write anew what is generated (docs/): from the contract and from the settings'
 	@echo 'make lock     write deploy/packages.lock and the lists of Python packages anew, with their hashes'
-	@echo 'make library  the archive of libwhispercore for hosts in C, into dist'
+	@echo 'make wheel    build the Python package with the library inside, into dist; make library the archive for hosts in C'
 	@echo 'make images   build the container images of compose.yaml'
 	@echo 'make compose-test  build them, run compose.yaml here with podman, prove it, take it down (root)'
 	@echo 'make clean    remove what was built (data is kept)'
@@ -179,9 +179,13 @@ backup restore:
 # The number stands in one place, and tests compare all others with it.
 RELEASE := $(shell sed -n 's/.*static let version = "\(.*\)"/\1/p' Shared/Contract/Types/Release.swift)
 
-library: headers
+wheel library: headers
 	@$(BUILD) --product whispercore
 	@$(MAKE) -s dist-$@
+
+dist-wheel: test-dependencies
+	@./deploy/install-python-tools.sh wheel-tools
+	@./deploy/make-wheel $(PROGRAMS)/libwhispercore.so dist repair && ls -l dist/*.whl
 
 dist-library:
 	@rm -rf .build/library && name=libwhispercore-$(RELEASE)-linux-x86_64 && ./deploy/stage-library $(PROGRAMS)/libwhispercore.so .build/library/$$name && \

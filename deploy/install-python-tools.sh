@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the Python tools that some tests run, from PyPI: each set into a folder of its own below .build. `requirements.txt`
 # names what is wanted, `requirements.lock` beside it every package with its hash (`make lock`). Does nothing for a set that is
-# there. Needs the network the first time; without it the tests that need the tools say so.
+# there. With an argument it installs the set of this folder alone. Needs the network the first time; without it the tests that need the tools say so.
 set -eu
 cd "$(dirname "$0")/.."
 logs=$(mktemp -d)
@@ -25,7 +25,9 @@ install() { # what, folder of the lists, folder
 }
 
 # The sets share nothing, and mostly wait for the network.
+only=${1-}
 start() { # as install
+    [ -z "$only" ] || [ ".build/$only" = "$3" ] || return 0
     install "$@" >"$logs/$(basename "$3")" 2>&1 &
     started="$started $!:$(basename "$3")"
 }
@@ -35,6 +37,7 @@ start "an S3 server" Tests/AttachmentsTests .build/s3-tools
 start "a WebRTC stack" Tests/ClusterTests/WebRTC .build/webrtc
 start "axe-core" Tests/ClusterTests/Page .build/axe
 start "Helm and schemas of Kubernetes" Tests/ArchitectureTests/Chart .build/chart-tools
+start "what builds wheels" Clients/Python .build/wheel-tools
 start "Patroni" deploy/ha .build/ha-tools
 
 status=0

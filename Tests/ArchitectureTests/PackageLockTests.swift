@@ -39,7 +39,7 @@ import Testing
 
     /// Every list of Python packages has a lock beside it, whose packages have hashes.
     @Test func everyListOfPythonPackagesIsLocked() throws {
-        let lists = ["TestSupport/HTTPFuzz", "Tests", "deploy/ha"].flatMap { folder in
+        let lists = ["TestSupport/HTTPFuzz", "Tests", "deploy/ha", "Clients/Python"].flatMap { folder in
             (FileManager.default.enumerator(atPath: SourceTree.root.appending(path: folder).path) ?? .init())
                 .compactMap { $0 as? String }.filter { $0.hasSuffix("requirements.txt") }.map { "\(folder)/\($0)" }
         }

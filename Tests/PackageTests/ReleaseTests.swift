@@ -42,6 +42,12 @@ import Testing
         #expect(document.info.version == Release.version)
     }
 
+    /// The wheel's number is that of its module.
+    @Test func thePythonModuleHasIt() throws {
+        #expect(
+            try Self.text("Clients/Python/whispercore/__init__.py").contains("__version__ = \"\(Release.version)\"\n"))
+    }
+
     @Test func itHasThreeNumbers() {
         #expect(Release.version.wholeMatch(of: #/\d+\.\d+\.\d+/#) != nil)
     }

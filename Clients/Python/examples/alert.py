@@ -8,14 +8,14 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-import whisperdaemon  # noqa: E402
+from whispercore import Daemon  # noqa: E402
 
 # Characters of a message. The rest of a longer line is left out.
 CHARACTERS_MAX = 2_000
 WAITING = ("queued", "sending")
 
 path, chat = sys.argv[1:]
-with whisperdaemon.Daemon(path) as daemon:
+with Daemon(path) as daemon:
     daemon.send("events_subscribe", consumer="alert")
     daemon.send("connect")
     sent = []

@@ -10,11 +10,10 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-import whisperbot  # noqa: E402
-import whisperdaemon  # noqa: E402
+from whispercore import Bot, Daemon  # noqa: E402
 
-with whisperdaemon.Daemon(sys.argv[1]) as daemon:
-    bot = whisperbot.Bot(daemon, "echo")
+with Daemon(sys.argv[1]) as daemon:
+    bot = Bot(daemon, "echo")
 
     @bot.command("/time")
     def tell(message, rest):

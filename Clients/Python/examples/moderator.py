@@ -11,15 +11,13 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-import whisperbot  # noqa: E402
-import whispercore  # noqa: E402
-import whisperdaemon  # noqa: E402
+from whispercore import Bot, CoreError, Daemon  # noqa: E402
 
 path, *words = sys.argv[1:]
 forbidden = {word.casefold() for word in words}
 
-with whisperdaemon.Daemon(path) as daemon:
-    bot = whisperbot.Bot(daemon, "moderator")
+with Daemon(path) as daemon:
+    bot = Bot(daemon, "moderator")
 
     @bot.on("messageReceived")
     def judge(event):
@@ -29,7 +27,7 @@ with whisperdaemon.Daemon(path) as daemon:
             return
         try:
             bot.ask("group_update", groupId=message["groupId"], remove=[message["chat"]])
-        except whispercore.CoreError as error:
+        except CoreError as error:
             if error.retryable:
                 # The event comes again when the bot is started anew.
                 raise

@@ -1,15 +1,13 @@
-"""WhisperCore for Python: libwhispercore.so through ctypes, with the standard library alone.
+"""libwhispercore.so through ctypes, with the standard library alone.
 
-    with whispercore.Core("/usr/lib/libwhispercore.so", {"dir": "/home/ann/.chat", "serverUrl": "wss://chat.example"}) as core:
-        core.send("connect")
-        for event in core.events("my-bot"):
-            print(event)
-
-`docs/core.md` lists verbs and events. Calls may come from any thread; events have one reader at a time.
+Calls may come from any thread; events have one reader at a time.
 """
 
 import ctypes
 import json
+import os
+import pathlib
+import time
 
 ABI_VERSION = 1
 
@@ -62,10 +60,21 @@ class Reader:
                 others.append(event)
 
 
+def library_path():
+    """The library beside this module, as in a wheel; otherwise the file that the environment names."""
+    beside = pathlib.Path(__file__).with_name("libwhispercore.so")
+    if beside.exists():
+        return str(beside)
+    if named := os.environ.get("WHISPERCORE_LIBRARY"):
+        return named
+    raise ImportError("there is no libwhispercore.so in this installation; WHISPERCORE_LIBRARY may name one")
+
+
 class Library:
     """The functions of whispercore.h, with texts as Python knows them."""
 
-    def __init__(self, path):
+    def __init__(self, path=None):
+        path = path or library_path()
         self.c = ctypes.CDLL(path)
         handle, text, size = ctypes.c_int64, ctypes.c_char_p, ctypes.c_size_t
         for name, arguments in {
@@ -93,6 +102,8 @@ class Library:
         version = self.c.wsp_abi_version()
         if version != ABI_VERSION:
             raise ImportError(f"{path} has ABI version {version}, not {ABI_VERSION}")
+        self.c.wsp_version.restype = ctypes.c_char_p
+        self.version = self.c.wsp_version().decode("utf-8")
 
     def call(self, name, *arguments):
         """Calls a function that gives a text. Returns the text, or None."""
@@ -127,15 +138,58 @@ class Library:
 class Core(Reader):
     """One identity of one person on this device."""
 
-    def __init__(self, library, config, confirm="yesUp", key=None):
-        """library: a `Library`, or the path of the file. config: of `wsp_open`. confirm: error, yesUp or yesUpDown.
-        key: bytes that seal the store: 32, or a passphrase if config says so. None: the store is plain."""
+    # The file in a core's folder that keeps `server` and the rest of the configuration.
+    SETTINGS = "whispercore.json"
+
+    def __init__(self, folder, server=None, confirm="yesUp", key=None, library=None, **config):
+        """folder: of this core alone. It is made if it is missing.
+        server: `wss://` and host. It is kept in the folder with `config`, so a later `Core(folder)` needs neither.
+        confirm: error, yesUp or yesUpDown. library: a `Library`, or the path of the file; by default the one of this package.
+        key: bytes that seal the store: 32, or a passphrase with keyKind="passphrase". None: the store is plain.
+        config: further fields of `wsp_open`, for example caFile.
+
+        `Core(library, config)`, the form of before, works for this minor version."""
+        if isinstance(server, dict):
+            library, config, settings = folder, server, None
+        else:
+            settings = os.path.join(os.path.abspath(folder), self.SETTINGS)
+            config = {**self._kept(settings, server), **config, "dir": os.path.dirname(settings)}
         self.library = library if isinstance(library, Library) else Library(library)
         handle = ctypes.c_int64(0)
         self.library.result(
             "wsp_open", json.dumps(config).encode("utf-8"), key, len(key or b""), confirm.encode("utf-8"), ctypes.byref(handle)
         )
         self.handle = handle.value
+        # Only now does the folder belong to this core.
+        if settings and server:
+            os.makedirs(os.path.dirname(settings), mode=0o700, exist_ok=True)
+            with open(os.open(settings, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+                json.dump({name: value for name, value in config.items() if name != "dir"}, file)
+
+    @staticmethod
+    def _kept(settings, server):
+        if server:
+            return {"serverUrl": server}
+        try:
+            with open(settings, encoding="utf-8") as file:
+                return json.load(file)
+        except FileNotFoundError:
+            message = "The folder has no server yet: name one."
+            raise CoreError(
+                {"code": "config", "message": message, "retryable": False, "field": "serverUrl"}) from None
+
+    def online(self, timeout=30):
+        """Connects, and returns the Whisper ID when there is a session with the server. Call it before events are read."""
+        self.send("connect")
+        deadline = time.monotonic() + timeout
+        while not self.send("session_status")["isOnline"]:
+            event = self.receive(max(0, min(1, deadline - time.monotonic())))
+            inner = event["event"] if event else {}
+            if inner.get("type") == "connection" and inner["state"] == "stopped" or time.monotonic() >= deadline:
+                raise CoreError(
+                    {"code": "unreachable", "message": inner.get("reason", "no session with the server"),
+                     "retryable": True})
+        return self.query("identity_show")["whisperId"]
 
     def __enter__(self):
         return self

@@ -1,0 +1,94 @@
+"""python -m whispercore --version | new FOLDER --server URL | echo FOLDER | verbs"""
+
+import argparse
+import ctypes
+import os
+import sys
+
+from whispercore import Bot, Core, CoreError, Library, __version__
+
+# The longest key is a passphrase of 1,024 bytes.
+KEY_BYTES_MAX = 1_024
+
+
+def versions():
+    """The release, and the libraries that a wheel brings."""
+    c = Library().c
+    for name in ("sqlite3_libversion", "sodium_version_string", "OpenSSL_version"):
+        getattr(c, name).restype = ctypes.c_char_p
+    c.OpenSSL_version.argtypes = [ctypes.c_int]
+    texts = [c.OpenSSL_version(0), b"SQLite " + c.sqlite3_libversion(), b"libsodium " + c.sodium_version_string()]
+    return "\n".join([f"whispercore {__version__}", *(text.decode("ascii") for text in texts)])
+
+
+def key(path):
+    if path is None:
+        return None
+    with open(path, "rb") as file:
+        return file.read(KEY_BYTES_MAX)
+
+
+def new(options):
+    """Makes an identity, registers it, and shows its words once."""
+    if options.words_file is None and not sys.stdout.isatty():
+        sys.exit("error: the words are shown on a terminal alone; or name a --words-file")
+    config = {"caFile": os.path.abspath(options.ca)} if options.ca else {}
+    with Core(options.folder, options.server, key=key(options.key_file), **config) as core:
+        words = core.send("identity_create")["words"]
+        if options.words_file is None:
+            print(f"Write these words down. The person who has them is this identity:\n\n    {words}\n")
+        else:
+            with open(os.open(options.words_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+                file.write(words + "\n")
+        print(core.online())
+
+
+def echo(options):
+    """Answers each text of a person with the same text."""
+    with Core(options.folder, key=key(options.key_file)) as core:
+        bot = Bot(core, "echo")
+
+        @bot.on("messageReceived")
+        def answer(event):
+            message = event["message"]
+            if "groupId" not in message and message.get("text"):
+                bot.reply(message, message["text"])
+
+        bot.run()
+
+
+def verbs(_):
+    for method in Library().schema()["methods"]:
+        print(f"{method['name']:20} {method.get('summary') or method.get('description', '')}")
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python -m whispercore", description="An identity for a bot, and a bot.")
+    parser.add_argument("--version", action="store_true", help="the release, and what it brings")
+    commands = parser.add_subparsers()
+    for function, text in ((new, "make an identity"), (echo, "answer each text with itself"), (verbs, "list the verbs")):
+        command = commands.add_parser(function.__name__, help=text)
+        command.set_defaults(function=function)
+        if function is not verbs:
+            command.add_argument("folder", help="of this identity alone")
+            command.add_argument("--key-file", help="32 bytes that seal the store")
+        if function is new:
+            command.add_argument("--server", required=True, help="wss:// and host")
+            command.add_argument("--ca", help="PEM file of certificates to trust beside the system's")
+            command.add_argument("--words-file", help="a new file for the words, in place of the terminal")
+    options = parser.parse_args()
+    if options.version:
+        print(versions())
+    elif "function" in options:
+        options.function(options)
+    else:
+        parser.error("say new, echo or verbs")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except CoreError as error:
+        sys.exit(f"error: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)
