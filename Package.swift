@@ -305,6 +305,9 @@ let package = Package(
         .testTarget(
             name: "ArchitectureTests", dependencies: [], path: "Tests/ArchitectureTests", exclude: ["Chart"],
             swiftSettings: unoptimised),
+        // The program of docs/first-app.md.
+        .executableTarget(
+            name: "FirstApp", dependencies: ["WhisperCore"], path: "TestSupport/FirstApp", swiftSettings: strict),
         // What strangers install, and the number of the release.
         .testTarget(
             name: "PackageTests", dependencies: ["Contract", "LocalStack", "TestKit"], path: "Tests/PackageTests",
@@ -420,7 +423,8 @@ let package = Package(
         .testTarget(
             name: "ClusterTests",
             dependencies: [
-                "LocalStack", "TestKit", "WhisperClient", "Contract", "ClusterContract", "Bus", "RedisBus", "PushPeers",
+                "LocalStack", "TestKit", "WhisperClient", "WhisperCore", "Contract", "ClusterContract", "Bus",
+                "RedisBus", "PushPeers",
                 "ServerCrypto",
                 log, nioPosix,
                 "Chaos",

@@ -88,6 +88,8 @@ private enum Architecture {
             "Foundation",
         ]),
         "ChaosTool": ["Chaos", "Contract", "LocalStack", "ArgumentParser", "Foundation"],
+        // The program of docs/first-app.md
+        "FirstApp": ["WhisperCore"],
         // Programs of one file, which `make sanitize` compiles
         "Sanitizer": ["Foundation"],
     ]

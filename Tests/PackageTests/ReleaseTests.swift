@@ -48,6 +48,11 @@ import Testing
             try Self.text("Clients/Python/whispercore/__init__.py").contains("__version__ = \"\(Release.version)\"\n"))
     }
 
+    @Test func thePagesHaveIt() throws {
+        #expect(try Self.text("docs/first-app.md").contains("whisper.git\", from: \"\(Release.version)\", traits: [])"))
+        #expect(try Self.text("docs/first-bot.md").contains("whispercore-\(Release.version)-py3-none-"))
+    }
+
     @Test func itHasThreeNumbers() {
         #expect(Release.version.wholeMatch(of: #/\d+\.\d+\.\d+/#) != nil)
     }

@@ -1,0 +1,12 @@
+import WhisperCore
+
+let (server, friend) = (CommandLine.arguments[1], CommandLine.arguments[2])
+let core = try Core.open(CoreConfiguration(folder: "me", server: server))
+if core.identity == nil {
+    print("Write these down:", try await core.createIdentity().joined(separator: " "))
+}
+try await core.connect()
+let contact = try await core.addContact(friend)
+try await core.send("Hello from an app", to: contact)
+try await core.settled()
+await core.close()
