@@ -14,7 +14,8 @@ struct AdminCommand: AsyncParsableCommand {
         version: Release.line("whisper-admin"),
         subcommands: [
             StatsCommand.self, ReportsCommand.self, ReviewCommand.self, BanCommand.self, UnbanCommand.self,
-            BansCommand.self, AuditCommand.self, MessageCommand.self,
+            BansCommand.self, RegistrationCommand.self, InviteCommand.self, InvitationsCommand.self,
+            UninviteCommand.self, AuditCommand.self, MessageCommand.self,
             DeadLettersCommand.self, CollectCommand.self, AuditAttachmentsCommand.self,
         ])
 }

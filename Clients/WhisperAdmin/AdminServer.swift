@@ -34,9 +34,17 @@ struct AdminServer: Sendable {
         return try await self.answer(to: URLRequest(url: url))
     }
 
-    func post(_ path: String, _ body: some Encodable, isLong: Bool = false) async throws -> Data {
+    func delete(_ path: String) async throws -> Data {
         var request = URLRequest(url: self.url.appendingPathComponent(path))
-        request.httpMethod = "POST"
+        request.httpMethod = "DELETE"
+        return try await self.answer(to: request)
+    }
+
+    func post(
+        _ path: String, _ body: some Encodable, method: String = "POST", isLong: Bool = false
+    ) async throws -> Data {
+        var request = URLRequest(url: self.url.appendingPathComponent(path))
+        request.httpMethod = method
         request.httpBody = try JSONEncoder().encode(body)
         request.setValue("application/json", forHTTPHeaderField: "Content-Type")
         return try await self.answer(to: request, within: isLong ? Self.longTimeout : Self.timeout)

@@ -198,6 +198,26 @@ package enum AuthRequestKind: String, CaseIterable, Sendable {
     case other
 }
 
+/// What became of a genuine proof of keys. The value of the `result` label.
+package enum RegistrationResult: String, CaseIterable, Sendable {
+    /// The keys have become an identity.
+    case new
+    /// The identity was there before.
+    case known
+    /// New keys, and nobody new may register.
+    case closed
+    /// New keys without an invitation, where one is needed.
+    case needed
+    /// New keys with an invitation that does not hold.
+    case invalid
+}
+
+package struct RegistrationMetrics: Sendable {
+    package let results = CounterFamily<RegistrationResult>(.registrations, by: .result)
+
+    package init() {}
+}
+
 package struct AuthMetrics: Sendable {
     package let requests = CounterFamily<AuthRequestKind>(.authRequests, by: .kind)
     package let seconds = Timer(.authSeconds)

@@ -88,6 +88,8 @@ package enum MetricName: String, CaseIterable, Sendable {
     case databaseBytesMax = "whisper_database_bytes_max"
     /// Counter by kind: frames and questions that gateways sent to auth.
     case authRequests = "whisper_auth_requests_total"
+    /// Counter by result: proofs of keys that were genuine, and what became of them.
+    case registrations = "whisper_registrations_total"
     /// Histogram: answering one of them.
     case authSeconds = "whisper_auth_request_seconds"
     /// Counter by result: requests for documents of profiles.

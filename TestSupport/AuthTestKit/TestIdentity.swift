@@ -12,12 +12,23 @@ package struct TestIdentity {
 
     /// The same keys for the same seeds.
     package init(_ seed: UInt8, encSeed: UInt8? = nil) {
+        self.init(
+            seed: [UInt8](repeating: seed, count: 32), encSeed: [UInt8](repeating: encSeed ?? seed, count: 32))
+    }
+
+    /// One of many.
+    package init(number: UInt32) {
+        let seed = withUnsafeBytes(of: number.bigEndian) { Array($0) } + [UInt8](repeating: 9, count: 28)
+        self.init(seed: seed, encSeed: seed)
+    }
+
+    private init(seed: [UInt8], encSeed: [UInt8]) {
         precondition(sodium_init() >= 0)
         var (publicKey, secretKey) = ([UInt8](repeating: 0, count: 32), [UInt8](repeating: 0, count: 64))
-        crypto_sign_ed25519_seed_keypair(&publicKey, &secretKey, [UInt8](repeating: seed, count: 32))
+        crypto_sign_ed25519_seed_keypair(&publicKey, &secretKey, seed)
         self.signPublicKey = Bytes32(publicKey)!
         self.signSecretKey = secretKey
-        crypto_scalarmult_curve25519_base(&publicKey, [UInt8](repeating: encSeed ?? seed, count: 32))
+        crypto_scalarmult_curve25519_base(&publicKey, encSeed)
         self.encPublicKey = Bytes32(publicKey)!
     }
 

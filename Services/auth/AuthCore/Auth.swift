@@ -13,6 +13,7 @@ package struct Auth: Sendable {
     private let sessionSweep: ExpirySweep<SessionTable>
     private let guestSweep: ExpirySweep<GuestTable>
     private let profileSweep: ExpirySweep<AbandonedProfiles>
+    private let invitationSweep: ExpirySweep<EndedInvitations>
     private let strangers:
         (StrangerSweep<StrangerProfiles>, StrangerSweep<ContactBackupTable>, StrangerSweep<GuestTable>)
     private let countSessions: @Sendable () async throws(StoreError) -> Void
@@ -36,7 +37,8 @@ package struct Auth: Sendable {
         let backups = ContactBackupTable(pool)
         let handler = RequestHandler(
             registration: Registration(
-                pool: pool, directory: directory, operators: operators, bus: bus, clock: clock, logger: logger),
+                pool: pool, directory: directory, operators: operators, bus: bus,
+                usualMode: configuration.registration, clock: clock, logger: logger),
             sessions: SessionService(pool: pool, directory: directory, clock: clock),
             guests: GuestProving(
                 guests, operators: operators, bus: bus, clock: clock, logger: logger),
@@ -51,6 +53,7 @@ package struct Auth: Sendable {
         self.guestSweep = ExpirySweep(guests, clock: clock, logger: logger)
         self.profileSweep = ExpirySweep(
             AbandonedProfiles(pool, life: configuration.profileLife), clock: clock, logger: logger)
+        self.invitationSweep = ExpirySweep(EndedInvitations(pool), clock: clock, logger: logger)
         let together = configuration.strangersBytesMax
         self.strangers = (
             StrangerSweep(StrangerProfiles(pool), bytesMax: together, logger: logger),
@@ -74,6 +77,7 @@ package struct Auth: Sendable {
             group.addTask { await self.sessionSweep.run(afterwards: self.countSessions) }
             group.addTask { await self.guestSweep.run() }
             group.addTask { await self.profileSweep.run() }
+            group.addTask { await self.invitationSweep.run() }
             group.addTask { await self.strangers.0.run() }
             group.addTask { await self.strangers.1.run() }
             group.addTask { await self.strangers.2.run() }
@@ -115,5 +119,6 @@ package struct Auth: Sendable {
         Migration(version: 8, name: "guests", sql: PackageResources._08_guests_sql),
         Migration(version: 9, name: "profiles", sql: PackageResources._09_profiles_sql),
         Migration(version: 10, name: "strangers", sql: PackageResources._10_strangers_sql),
+        Migration(version: 12, name: "invitations", sql: PackageResources._12_invitations_sql),
     ]
 }

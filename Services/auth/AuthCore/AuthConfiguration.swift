@@ -1,4 +1,4 @@
-import Contract
+package import Contract
 
 /// Bounds of auth that are settings (contract §13a, §13b).
 package struct AuthConfiguration: Sendable {
@@ -11,6 +11,8 @@ package struct AuthConfiguration: Sendable {
     package var profileLife = Limits.profileTTL
     /// Bytes that all strangers together may keep in one store.
     package var strangersBytesMax = Limits.strangersStoreBytesMax
+    /// Whether somebody new may register, while no operator has chosen.
+    package var registration = RegistrationMode.open
 
     package init() {}
 }

@@ -35,6 +35,11 @@ package enum AuthLimits {
     /// When a new guest may try again that there was no room for: a sweep makes some.
     package static let guestRetryAfter = Duration.seconds(60)
 
+    /// How long an invitation stays listed after its end.
+    package static let endedInvitationLife = Duration.seconds(30 * 86_400)
+    /// How old the mode may be that a challenge names. What counts is the mode at the proof.
+    package static let registrationModeAge = Duration.seconds(1)
+
     /// Rejected push tokens cleared by one statement.
     package static let rejectedTokensMax = 256
 

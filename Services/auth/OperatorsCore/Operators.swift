@@ -39,7 +39,7 @@ package struct Operators: Sendable {
         self.clock = clock
         let service = OperatorService(
             pool: pool, banning: self.bans, keys: bus, rates: rates, databaseBytesMax: configuration.databaseBytesMax,
-            clock: clock, logger: logger)
+            usualRegistration: configuration.registration, clock: clock, logger: logger)
         self.adminRoutes = AdminRoutes(service: service, tokens: tokens)
         self.console = ConsoleRoutes(
             service: service, sessions: ConsoleSessions(table: ConsoleSessionTable(pool), tokens: tokens))

@@ -1,4 +1,4 @@
-import Contract
+package import Contract
 
 /// Bounds of reports and of the database that are settings (contract §13a, §13b).
 package struct OperatorsConfiguration: Sendable {
@@ -15,6 +15,8 @@ package struct OperatorsConfiguration: Sendable {
     package var reportLife = OperatorsLimits.reportLife
     /// Room for the database, in bytes. It is shown and measured against; nothing is refused because of it.
     package var databaseBytesMax = OperatorsLimits.databaseBytesMax
+    /// Whether somebody new may register, while no operator has chosen.
+    package var registration = RegistrationMode.open
 
     package init() {}
 }

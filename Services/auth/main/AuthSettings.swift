@@ -1,4 +1,5 @@
 import AuthCore
+import Contract
 import OperatorsCore
 import ServiceRuntime
 
@@ -11,6 +12,9 @@ struct AuthSettings: ServiceSettings {
     let rates = RateSettings()
     let proxies = ProxySettings()
     let admin = AdminSettings()
+    let registration = Setting(
+        "registration", .registrationMode, default: RegistrationMode.open.rawValue,
+        "Whether somebody new may register, while no operator has chosen. Identities that exist log in whatever it is.")
     let openReportsMax = Setting(
         "reports.open.max", .integer(in: 1...10_000), default: "20", "Reports of one reporter that wait for a review.")
     let evidenceLife = Setting(
@@ -56,6 +60,7 @@ extension Settings<AuthSettings> {
         configuration.strangerProfileBytesMax = try self.strangerProfileBytesMax
         configuration.profileLife = try self.profileLife
         configuration.strangersBytesMax = try self.strangers.bytes()
+        configuration.registration = try self.registration
         return configuration
     }
 
@@ -69,7 +74,16 @@ extension Settings<AuthSettings> {
         configuration.unknownEvidenceBytesMax = try self.unknownEvidenceBytesMax
         configuration.openEvidenceBytesMax = try self.openEvidenceBytesMax
         configuration.strangersBytesMax = try self.strangers.bytes()
+        configuration.registration = try self.registration
         configuration.databaseBytesMax = Int64(try self.databaseBytesMax)
         return configuration
+    }
+}
+
+extension SettingParser<RegistrationMode> {
+    fileprivate static var registrationMode: SettingParser {
+        SettingParser(RegistrationMode.allCases.map(\.rawValue).joined(separator: ", ")) {
+            RegistrationMode(rawValue: $0)
+        }
     }
 }

@@ -200,13 +200,18 @@ extension Refusal: WireCodable {
     package func encode(into writer: inout WireWriter) {
         writer.write(self.code)
         writer.write(self.message)
-        writer.write(self.retryAfterMilliseconds ?? -1)
+        // A reason is a number below -1, which processes of older releases read as no time to wait.
+        let reason = self.reason.map { -2 - Int64(RefusalReason.allCases.firstIndex(of: $0)!) }
+        writer.write(self.retryAfterMilliseconds ?? reason ?? -1)
     }
 
     package init(from reader: inout WireReader) throws(WireError) {
         let (code, message): (ErrorCode, String) = (try reader.read(), try reader.readString())
         let retryAfter: Int64 = try reader.read()
         self.init(code, message, retryAfterMilliseconds: retryAfter < 0 ? nil : retryAfter)
+        // A reason of a newer release is left out.
+        let reasons = RefusalReason.allCases
+        self.reason = (-1 - Int64(reasons.count)...(-2)).contains(retryAfter) ? reasons[Int(-2 - retryAfter)] : nil
     }
 }
 

@@ -9,6 +9,7 @@ package struct RegisterProof: ClientFrame {
     package let signature: Bytes64
     package let pushToken: String?
     package let voipToken: String?
+    package let invitation: String?
 
     private static let challengeID = TypedField.uuid("challengeId")
     private static let whisperID = TypedField.whisperID("whisperId").optional
@@ -19,6 +20,10 @@ package struct RegisterProof: ClientFrame {
         "signature", Limits.signature, about: "Ed25519 over the challenge's bytes.")
     private static let pushToken = TypedField.text("pushToken", Limits.pushTokenCharacters).optional
     private static let voipToken = TypedField.text("voipToken", Limits.pushTokenCharacters, about: "iOS only.").optional
+    private static let invitation = TypedField.text(
+        "invitation", InvitationToken.characters,
+        about: "16 bytes in base64url. Only new keys need it, and only where registration is by invitation."
+    ).optional
 
     package static let definition: FrameDefinition = FrameDefinition(
         "register_proof",
@@ -31,7 +36,7 @@ package struct RegisterProof: ClientFrame {
         fields: CommonFields.versions + [
             Self.challengeID.field, CommonFields.deviceID.field, CommonFields.platform.field, Self.whisperID.field,
             Self.encPublicKey.field, Self.signPublicKey.field, Self.signature.field, Self.pushToken.field,
-            Self.voipToken.field,
+            Self.voipToken.field, Self.invitation.field,
         ],
         refusals: [
             (
@@ -41,18 +46,27 @@ package struct RegisterProof: ClientFrame {
                 or the keys are not the identity's.
                 """
             ), (.userBanned, "The identity is banned."),
+            (
+                .forbidden,
+                """
+                The keys are new, and registration is closed (`reason` `registrationClosed`), asks for an invitation \
+                (`invitationNeeded`), or the invitation is unknown, expired, revoked or used up (`invitationInvalid`).
+                """
+            ),
         ],
         samples: [
-            #"{"protocolVersion":1,"cryptoVersion":1,"challengeId":"5b2c1f9e-1d5c-4a51-8b61-2f4ad4b2d3c0","deviceId":"0f8fad5b-d9cb-469f-a165-70867728950e","platform":"ios","encPublicKey":"sDIJgXeFcL7/uym2I3ZCEVuAxxT/L6/TmbmJ3JS6ijg=","signPublicKey":"vZMMu/hWu3byxfZMBioplEzGBlulS5r3JC0r/eXX2Vs=","signature":"2ePUni8MgyJVKuqqHhKDXQCxMANCJGgyx4FXBVhr6CrvNM0o663HWHiKiw9GnloXe9VONfXOzRhtCRi6z6pgBQ==","pushToken":"made-up"}"#
+            #"{"protocolVersion":1,"cryptoVersion":1,"challengeId":"5b2c1f9e-1d5c-4a51-8b61-2f4ad4b2d3c0","deviceId":"0f8fad5b-d9cb-469f-a165-70867728950e","platform":"ios","encPublicKey":"sDIJgXeFcL7/uym2I3ZCEVuAxxT/L6/TmbmJ3JS6ijg=","signPublicKey":"vZMMu/hWu3byxfZMBioplEzGBlulS5r3JC0r/eXX2Vs=","signature":"2ePUni8MgyJVKuqqHhKDXQCxMANCJGgyx4FXBVhr6CrvNM0o663HWHiKiw9GnloXe9VONfXOzRhtCRi6z6pgBQ==","pushToken":"made-up"}"#,
+            #"{"protocolVersion":1,"cryptoVersion":1,"challengeId":"5b2c1f9e-1d5c-4a51-8b61-2f4ad4b2d3c0","deviceId":"0f8fad5b-d9cb-469f-a165-70867728950e","platform":"ios","encPublicKey":"sDIJgXeFcL7/uym2I3ZCEVuAxxT/L6/TmbmJ3JS6ijg=","signPublicKey":"vZMMu/hWu3byxfZMBioplEzGBlulS5r3JC0r/eXX2Vs=","signature":"2ePUni8MgyJVKuqqHhKDXQCxMANCJGgyx4FXBVhr6CrvNM0o663HWHiKiw9GnloXe9VONfXOzRhtCRi6z6pgBQ==","invitation":"AAECAwQFBgcICQoLDA0ODw"}"#,
         ])
 
     package init(
         challengeID: UUIDText, deviceID: UUIDText, platform: Platform, whisperID: WhisperID?, encPublicKey: Bytes32,
-        signPublicKey: Bytes32, signature: Bytes64, pushToken: String? = nil, voipToken: String? = nil
+        signPublicKey: Bytes32, signature: Bytes64, pushToken: String? = nil, voipToken: String? = nil,
+        invitation: String? = nil
     ) {
         (self.challengeID, self.deviceID, self.platform, self.whisperID) = (challengeID, deviceID, platform, whisperID)
         (self.encPublicKey, self.signPublicKey, self.signature) = (encPublicKey, signPublicKey, signature)
-        (self.pushToken, self.voipToken) = (pushToken, voipToken)
+        (self.pushToken, self.voipToken, self.invitation) = (pushToken, voipToken, invitation)
     }
 
     package init(_ payload: Payload) throws(Payload.Corrupted) {
@@ -64,7 +78,8 @@ package struct RegisterProof: ClientFrame {
             challengeID: try payload[Self.challengeID], deviceID: try payload[CommonFields.deviceID],
             platform: try payload[CommonFields.platform], whisperID: try payload[Self.whisperID],
             encPublicKey: encPublicKey, signPublicKey: signPublicKey, signature: signature,
-            pushToken: try payload[Self.pushToken], voipToken: try payload[Self.voipToken])
+            pushToken: try payload[Self.pushToken], voipToken: try payload[Self.voipToken],
+            invitation: try payload[Self.invitation])
     }
 
     package func write(to json: inout JSONWriter) {
@@ -77,5 +92,6 @@ package struct RegisterProof: ClientFrame {
         json.add(Self.signature, self.signature.bytes)
         json.add(Self.pushToken, self.pushToken)
         json.add(Self.voipToken, self.voipToken)
+        json.add(Self.invitation, self.invitation)
     }
 }

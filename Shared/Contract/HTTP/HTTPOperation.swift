@@ -132,5 +132,6 @@ package enum HTTPCatalogue {
         + PageOperations.all
         + HealthOperations.all
         + AdminOperations.all
+        + DoorOperations.all
         + AttachmentOperations.operators
 }

@@ -8,6 +8,8 @@ package struct ErrorFrame: ServerFrame {
     package let requestID: String?
     /// RATE_LIMITED, and USER_BANNED where the ban's end is known.
     package let retryAfterMilliseconds: Int64?
+    /// As the server wrote it.
+    package let reason: String?
 
     private static let code = TypedField.word("code", of: ErrorCode.allCases.map(\.rawValue))
     private static let message = TypedField.text(
@@ -19,6 +21,10 @@ package struct ErrorFrame: ServerFrame {
         "retryAfterMs", 0...Limits.timestamps.upperBound,
         about: "Milliseconds to wait: of RATE_LIMITED, and of USER_BANNED after `register_proof`, if the ban ends."
     ).optional
+    private static let reason = TypedField.word(
+        "reason", of: RefusalReason.allCases.map(\.rawValue),
+        about: "Where a client can act on more than the code. A client that does not know one shows `message`."
+    ).optional
 
     package static let definition = ServerFrameDefinition(
         "error",
@@ -26,10 +32,11 @@ package struct ErrorFrame: ServerFrame {
             A frame was not accepted, and why; or, unasked and before a close, that the session has ended. Never closes the \
             connection unless a close code is named for the case.
             """,
-        fields: [Self.code.field, Self.message.field, Self.requestID.field, Self.retryAfter.field],
+        fields: [Self.code.field, Self.message.field, Self.requestID.field, Self.retryAfter.field, Self.reason.field],
         samples: [
             #"{"code":"NOT_FOUND","message":"no such recipient","requestId":"41"}"#,
             #"{"code":"RATE_LIMITED","message":"too many frames","retryAfterMs":500}"#,
+            #"{"code":"FORBIDDEN","message":"an invitation is needed","requestId":"7","reason":"invitationNeeded"}"#,
         ])
 
     package init(_ refusal: Refusal, requestID: String?) {
@@ -37,6 +44,7 @@ package struct ErrorFrame: ServerFrame {
         self.message = refusal.message
         self.requestID = requestID
         self.retryAfterMilliseconds = refusal.retryAfterMilliseconds
+        self.reason = refusal.reason?.rawValue
     }
 
     package init(_ payload: Payload) throws(Payload.Corrupted) {
@@ -44,6 +52,7 @@ package struct ErrorFrame: ServerFrame {
         self.message = try payload[Self.message]
         self.requestID = try payload[Self.requestID]
         self.retryAfterMilliseconds = try payload[Self.retryAfter]
+        self.reason = try payload[Self.reason]
     }
 
     /// `nil` for a code that this release does not know.
@@ -55,6 +64,7 @@ package struct ErrorFrame: ServerFrame {
         json.add(Self.message, self.message)
         json.add(Self.requestID, self.requestID)
         json.add(Self.retryAfter, self.retryAfterMilliseconds)
+        json.add(Self.reason, self.reason)
         return json.finished()
     }
 }

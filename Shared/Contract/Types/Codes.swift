@@ -24,6 +24,21 @@ package enum ErrorCode: String, CaseIterable, Sendable {
     }
 }
 
+/// Why a code was answered, where one code has several causes that a client treats differently (contract §20.1).
+package enum RefusalReason: String, CaseIterable, Sendable {
+    /// Nobody new may register now.
+    case registrationClosed
+    /// Somebody new needs an invitation.
+    case invitationNeeded
+    /// The invitation is unknown, expired, revoked or used up: one answer for all four.
+    case invitationInvalid
+}
+
+/// Whether somebody new may register (contract §20.6). Identities that exist log in whatever it is.
+package enum RegistrationMode: String, CaseIterable, Sendable {
+    case open, invited, closed
+}
+
 /// Why the server closes a WebSocket (contract §3, §13).
 package enum CloseCode: UInt16, CaseIterable, Sendable {
     case normal = 1000

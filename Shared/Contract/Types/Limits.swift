@@ -104,6 +104,12 @@ package enum Limits {
 
     package static let reportNoteCharacters = 0...1_000
     package static let banReasonCharacters = 1...1_000
+    /// Invitations (contract §20.6): uses and life of one, and how many may be open at a time.
+    package static let invitationUses: ClosedRange<Int64> = 1...1_000
+    package static let invitationLifeSeconds: ClosedRange<Int64> = 60...7_776_000
+    package static let invitationLifeSecondsUsual: Int64 = 7 * 86_400
+    package static let invitationLabelCharacters = 1...64
+    package static let openInvitationsMax: Int64 = 10_000
     /// Reports of one reporter that nobody has reviewed yet: bounds what one can make operators keep (contract §13a).
     package static let openReportsMax = 20
     /// Evidence of one report about a message that the ledger does not know, and of one reporter's open reports, in bytes (contract §13b).

@@ -22,6 +22,10 @@ extension GuestTable: ExpiringTable {
     package static let sweepFailed: StaticString = "guests not swept"
 }
 
+extension EndedInvitations: ExpiringTable {
+    package static let sweepFailed: StaticString = "invitations not swept"
+}
+
 extension AbandonedProfiles: ExpiringTable {
     package static let sweepFailed: StaticString = "profiles not swept"
 }

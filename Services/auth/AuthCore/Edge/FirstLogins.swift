@@ -12,6 +12,8 @@ final class FirstLogins: Sendable {
         case added(expiresAt: Timestamp)
         /// The id or one of the keys is taken.
         case taken
+        /// The keys may be known nevertheless; if not, nobody may come in with what they brought.
+        case refused(RefusalReason)
         /// Its client has given it up.
         case tooLate
     }
@@ -96,15 +98,15 @@ final class FirstLogins: Sendable {
     private func run(_ logins: [FirstLogin]) async -> [Outcome] {
         // This process may have stood still since it took the Jobs.
         let now = ContinuousClock.now
-        var pipeline = Pipeline()
+        var pipeline: Pipeline = [RegistrationDoor.pass]
         let tickets = logins.map { $0.deadline > now ? $0.add(to: &pipeline) : nil }
-        guard !pipeline.isEmpty else { return logins.map { _ in .success(.tooLate) } }
+        guard tickets.contains(where: { $0 != nil }) else { return logins.map { _ in .success(.tooLate) } }
         do {
             let answers = try await self.pool.pipeline(pipeline)
             return tickets.map { ticket in
                 guard let ticket else { return .success(.tooLate) }
                 return Outcome { () throws(StoreError) in
-                    try answers[ticket].map { .added(expiresAt: $0) } ?? .taken
+                    Stored(try answers[ticket])
                 }
             }
         } catch let error where logins.count > 1 && error.isOfOne {
@@ -114,6 +116,17 @@ final class FirstLogins: Sendable {
         } catch {
             return logins.map { _ in .failure(error) }
         }
+    }
+}
+
+extension FirstLogins.Stored {
+    init(_ outcome: FirstLogin.Outcome) {
+        self =
+            switch outcome {
+            case .added(let expiresAt): .added(expiresAt: expiresAt)
+            case .taken: .taken
+            case .refused(let reason): .refused(reason)
+            }
     }
 }
 

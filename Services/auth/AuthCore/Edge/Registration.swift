@@ -16,13 +16,16 @@ package struct Registration: Sendable {
     private let firstLogins: FirstLogins
     private let operators: any OperatorRecords
     private let directory: SessionDirectory
+    private let usualMode: RegistrationMode
+    private let hint: RegistrationHint
+    private let metrics = RegistrationMetrics()
     private let bus: any KeyBus
     private let clock: ServiceClock
     private let logger: Logger
 
     package init(
         pool: PostgresPool, directory: SessionDirectory, operators: any OperatorRecords, bus: any KeyBus,
-        clock: ServiceClock, logger: Logger
+        usualMode: RegistrationMode = .open, clock: ServiceClock, logger: Logger
     ) {
         self.pool = pool
         self.identities = IdentityTable(pool)
@@ -30,6 +33,8 @@ package struct Registration: Sendable {
         self.firstLogins = FirstLogins(pool)
         self.operators = operators
         self.directory = directory
+        self.usualMode = usualMode
+        self.hint = RegistrationHint(pool, usual: usualMode)
         self.bus = bus
         self.clock = clock
         self.logger = logger
@@ -49,19 +54,26 @@ package struct Registration: Sendable {
                 return Replies.banned(for: nil)
             }
         }
+        let now = self.clock()
+        let mode = try await atStore { () async throws(StoreError) in try await self.hint.mode(at: now) }
         let id = UUIDText.random()
         let challenge = LoginChallenge(
             for: frame, node: node, connection: connection, random: randomBytes(LoginChallenge.randomBytes),
-            at: self.clock())
+            at: now)
         try await atBus { () async throws(BusError) in
             try await self.bus.set(Keyspace.challenge(id), to: challenge.encoded(), for: Limits.challengeTTL)
         }
-        return Replies.registerChallenge(challenge, id: id)
+        return Replies.registerChallenge(challenge, id: id, registration: mode)
     }
 
     package func prove(
         _ proof: RegisterProof, node: NodeID, connection: ConnectionID, until end: ContinuousClock.Instant
     ) async throws(HandlingError) -> Reaction {
+        var invitation: InvitationToken?
+        if let text = proof.invitation {
+            guard let token = InvitationToken(text) else { return .answer(Replies.malformedInvitation, then: nil) }
+            invitation = token
+        }
         let stored = try await atBus { () async throws(BusError) in
             try await self.bus.take(Keyspace.challenge(proof.challengeID))
         }
@@ -75,13 +87,17 @@ package struct Registration: Sendable {
         }
         let token = SessionToken(random: Bytes32(randomBytes(SessionToken.randomBytes))!)
         let login = try await atStore { () async throws(StoreError) in
-            try await self.login(proof, token: token, until: end)
+            try await self.login(proof, invitation.map { SHA256.hash($0.bytes) }, token: token, until: end)
         }
         switch login {
         case .refused: return .answer(self.refused("other keys"), then: nil)
         case .tooLate: throw .tooLate
+        case .notLetIn(let reason):
+            self.metrics.results[RegistrationResult(reason)].increment()
+            return .answer(Replies.notLetIn(reason), then: nil)
         case .banned(let identity): return .answer(await self.refused(banned: identity), then: nil)
         case .done(let session, let ended):
+            self.metrics.results[session.caller.epoch == Self.firstEpoch ? .new : .known].increment()
             await self.directory.forget(ended)
             await self.directory.cache(SessionTable.Living(session: session, left: Limits.sessionTTL))
             // The other way round a connection that logs in again would hear that it was replaced, by itself.
@@ -121,13 +137,15 @@ package struct Registration: Sendable {
         case done(Session, ended: [Bytes32])
         case banned(WhisperID)
         case refused
+        /// The keys are new, and nobody may come in with what they brought.
+        case notLetIn(RefusalReason)
         /// Its client has given it up.
         case tooLate
     }
 
     /// - Throws: `.conflict` if others were in the way `StoreLimits.attemptsMax` times.
     private func login(
-        _ proof: RegisterProof, token: SessionToken, until end: ContinuousClock.Instant
+        _ proof: RegisterProof, _ invitation: Bytes32?, token: SessionToken, until end: ContinuousClock.Instant
     ) async throws(StoreError) -> Login {
         let claim = IdentityClaim(
             whisperID: proof.whisperID, signPublicKey: proof.signPublicKey, encPublicKey: proof.encPublicKey)
@@ -146,13 +164,20 @@ package struct Registration: Sendable {
                 // Of 256 candidates one is free.
                 guard let identity = candidate else { return .refused }
                 var isTaken = false
+                var reason: RefusalReason?
                 do throws(StoreError) {
-                    if let login = try await self.add(identity, proof, token: token, until: end) { return login }
-                    isTaken = true
+                    switch try await self.add(identity, proof, invitation, token: token, until: end) {
+                    case .added(let login): return .done(login, ended: [])
+                    case .tooLate: return .tooLate
+                    case .taken: isTaken = true
+                    case .refused(let why): reason = why
+                    }
                 } catch .unique {
                     // Whoever was in the way is done: the keys have an identity now, or the token another owner.
                 } catch .conflict {}
                 known = try await self.identities.holders(of: claim)
+                // Known keys log in, whoever may register.
+                if let reason, known.isEmpty { return .notLetIn(reason) }
                 // Nobody has the keys, so it was the id that is taken.
                 if isTaken, known.isEmpty { candidate = candidates.next() }
             }
@@ -183,27 +208,40 @@ package struct Registration: Sendable {
         return .done(session, ended: ended)
     }
 
+    /// What became of an identity that was to be added.
+    private enum Addition {
+        case added(Session)
+        /// The id or one of the keys is taken.
+        case taken
+        /// Its client has given it up.
+        case tooLate
+        case refused(RefusalReason)
+    }
+
     /// Adds a new identity with its first session.
-    /// - Returns: nil if the id or one of the keys is taken.
     private func add(
-        _ identity: WhisperID, _ proof: RegisterProof, token: SessionToken, until end: ContinuousClock.Instant
-    ) async throws(StoreError) -> Login? {
+        _ identity: WhisperID, _ proof: RegisterProof, _ invitation: Bytes32?, token: SessionToken,
+        until end: ContinuousClock.Instant
+    ) async throws(StoreError) -> Addition {
         let now = self.clock.store
-        var session = Self.session(of: identity, Epoch(value: 1), proof, token)
+        var session = Self.session(of: identity, Self.firstEpoch, proof, token)
         let stored = try await self.firstLogins.store(
             FirstLogin(
                 identity: IdentityKeys(
                     whisperID: identity, signPublicKey: proof.signPublicKey, encPublicKey: proof.encPublicKey),
-                session: session, pushToken: proof.pushToken, voipToken: proof.voipToken, now: now,
-                end: now + Limits.sessionTTL, deadline: end))
+                session: session, pushToken: proof.pushToken, voipToken: proof.voipToken, invitation: invitation,
+                usualMode: self.usualMode, now: now, end: now + Limits.sessionTTL, deadline: end))
         switch stored {
-        case .taken: return nil
+        case .taken: return .taken
         case .tooLate: return .tooLate
+        case .refused(let reason): return .refused(reason)
         case .added(let expiresAt):
             session.expiresAt = expiresAt
-            return .done(session, ended: [])
+            return .added(session)
         }
     }
+
+    private static let firstEpoch = Epoch(value: 1)
 
     private static func session(
         of identity: WhisperID, _ epoch: Epoch, _ proof: RegisterProof, _ token: SessionToken
@@ -212,5 +250,16 @@ package struct Registration: Sendable {
             caller: Caller(identity: identity, epoch: epoch), device: proof.deviceID, platform: proof.platform,
             tokenHash: token.hash, expiresAt: Timestamp(milliseconds: 0), signPublicKey: proof.signPublicKey,
             isBanned: false)
+    }
+}
+
+extension RegistrationResult {
+    init(_ reason: RefusalReason) {
+        self =
+            switch reason {
+            case .registrationClosed: .closed
+            case .invitationNeeded: .needed
+            case .invitationInvalid: .invalid
+            }
     }
 }

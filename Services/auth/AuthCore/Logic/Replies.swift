@@ -3,9 +3,14 @@ package import Contract
 
 /// The frames that this service answers with.
 package enum Replies {
-    package static func registerChallenge(_ challenge: LoginChallenge, id: UUIDText) -> Answer {
+    /// - Parameter registration: whether somebody new may register.
+    package static func registerChallenge(
+        _ challenge: LoginChallenge, id: UUIDText, registration: RegistrationMode
+    ) -> Answer {
         .reply(
-            RegisterChallenge(challengeID: id, challenge: challenge.bytes.bytes, expiresAt: challenge.expiresAt))
+            RegisterChallenge(
+                challengeID: id, challenge: challenge.bytes.bytes, expiresAt: challenge.expiresAt,
+                registration: registration))
     }
 
     package static func registerAck(_ session: Session, token: SessionToken, at now: Timestamp) -> Answer {
@@ -44,6 +49,19 @@ package enum Replies {
             Refusal(
                 .userBanned, "this identity is banned", retryAfterMilliseconds: milliseconds.map { max($0, 0) }))
     }
+    package static let malformedInvitation = Answer.refused(
+        Refusal(.invalidPayload, "invitation: must be 16 bytes in base64url"))
+
+    package static func notLetIn(_ reason: RefusalReason) -> Answer {
+        let message =
+            switch reason {
+            case .registrationClosed: "nobody new can register on this server"
+            case .invitationNeeded: "this server asks for an invitation"
+            case .invitationInvalid: "the invitation does not hold"
+            }
+        return .refused(Refusal(.forbidden, reason, message))
+    }
+
     package static let unknownIdentity = Answer.refused(Refusal(.notFound, "there is no such identity"))
     package static let notRegistered = Answer.refused(Refusal(.notRegistered, "the session is not known"))
     package static let internalError = Answer.refused(

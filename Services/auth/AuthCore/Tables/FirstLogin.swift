@@ -12,15 +12,29 @@ struct FirstLogin: Sendable {
     let session: Session
     let pushToken: String?
     let voipToken: String?
+    /// SHA-256 of the invitation's token, if the client has shown one.
+    var invitation: Bytes32?
+    /// Whether somebody new may register, if no operator has chosen.
+    var usualMode = RegistrationMode.open
     let now: StoreTime
     /// When the session expires.
     let end: StoreTime
     /// It is not stored later: its client has given it up.
     let deadline: ContinuousClock.Instant
 
-    /// - Returns: for the time when the session expires; `nil` if the id or one of the keys is taken. The pipeline throws
-    ///   `.unique` if another transaction has registered one of the keys, or one of the tokens, meanwhile.
-    func add(to pipeline: inout Pipeline) -> Pipeline.Ticket<Timestamp?> {
+    /// What became of it. Nothing was stored unless it was `added`.
+    enum Outcome: Equatable, Sendable {
+        case added(expiresAt: Timestamp)
+        /// The id or one of the keys is taken.
+        case taken
+        /// The keys are nobody's for all this statement knows, and nobody may come in with what they brought. If they are known
+        /// nevertheless, another transaction has registered them.
+        case refused(RefusalReason)
+    }
+
+    /// - Returns: for its outcome. The pipeline throws `.unique` if another transaction has registered one of the keys, or one of the
+    ///   tokens, meanwhile.
+    func add(to pipeline: inout Pipeline) -> Pipeline.Ticket<Outcome> {
         pipeline.add(
             DeviceTable.taking(
                 push: self.pushToken, voip: self.voipToken, for: self.identity.whisperID,
@@ -28,29 +42,56 @@ struct FirstLogin: Sendable {
         return pipeline.add(self.statement)
     }
 
-    private var statement: Statement<Timestamp?> {
+    /// Locks the invitation, adds the identity, and counts the use from what was added: a use that ends in `taken` costs nothing, and
+    /// of parallel uses each waits for the one before and then looks again.
+    private var statement: Statement<Outcome> {
         Statement(
             """
-            WITH added AS (
+            WITH door AS MATERIALIZED (
+                SELECT coalesce((SELECT mode FROM auth.registration), \(self.usualMode.rawValue)) AS mode
+            ), invitation AS MATERIALIZED (
+                SELECT invitation_id FROM auth.invitations
+                WHERE (SELECT mode FROM door) = 'invited' AND token_hash = \(self.invitation)
+                    AND uses_left > 0 AND revoked_at IS NULL AND expires_at > \(self.now)
+                FOR UPDATE
+            ), added AS (
                 INSERT INTO auth.identities (whisper_id, sign_key, enc_key, epoch)
                 SELECT \(self.identity.whisperID), \(self.identity.signPublicKey), \(self.identity.encPublicKey),
                     \(self.session.caller.epoch.value)
                 WHERE NOT EXISTS (
                     SELECT FROM auth.identities
                     WHERE sign_key = \(self.identity.signPublicKey) OR enc_key = \(self.identity.encPublicKey))
+                    AND ((SELECT mode FROM door) = 'open' OR EXISTS (SELECT FROM invitation))
                 ON CONFLICT (whisper_id) DO NOTHING
                 RETURNING whisper_id, epoch
+            ), used AS (
+                UPDATE auth.invitations SET uses_left = uses_left - 1
+                WHERE invitation_id = (SELECT invitation_id FROM invitation) AND EXISTS (SELECT FROM added)
             ), device AS (
                 INSERT INTO auth.devices (whisper_id, device_id, platform, push_token, voip_token, updated_at)
                 SELECT whisper_id, \(PostgresUUID(self.session.device)), \(self.session.platform.rawValue),
                     \(self.pushToken), \(self.voipToken), \(self.now)
                 FROM added
+            ), session AS (
+                INSERT INTO auth.sessions (token_hash, whisper_id, device_id, platform, epoch, expires_at)
+                SELECT \(self.session.tokenHash), whisper_id, \(PostgresUUID(self.session.device)),
+                    \(self.session.platform.rawValue), epoch, \(self.end)
+                FROM added
+                RETURNING expires_at
             )
-            INSERT INTO auth.sessions (token_hash, whisper_id, device_id, platform, epoch, expires_at)
-            SELECT \(self.session.tokenHash), whisper_id, \(PostgresUUID(self.session.device)),
-                \(self.session.platform.rawValue), epoch, \(self.end)
-            FROM added
-            RETURNING expires_at
-            """, first: { row throws(StoreError) in try row.next() })
+            SELECT (SELECT expires_at FROM session), (SELECT mode FROM door), EXISTS (SELECT FROM invitation)
+            """
+        ) { rows throws(StoreError) in
+            var row = rows[0]
+            if let expiresAt = try row.next(Timestamp?.self) { return .added(expiresAt: expiresAt) }
+            let (mode, isInvited): (String, Bool) = (try row.next(), try row.next())
+            switch RegistrationMode(rawValue: mode) {
+            case .open: return .taken
+            case .invited where isInvited: return .taken
+            case .invited: return .refused(self.invitation == nil ? .invitationNeeded : .invitationInvalid)
+            case .closed: return .refused(.registrationClosed)
+            case nil: throw .undecodable(column: 1)
+            }
+        }
     }
 }

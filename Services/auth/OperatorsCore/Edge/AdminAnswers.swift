@@ -75,6 +75,36 @@ package enum AdminAnswers {
         }
     }
 
+    package static func registration(_ registration: OperatorService.Registration) -> [UInt8] {
+        var json = JSONWriter(capacity: 64)
+        json.add("mode", registration.mode.rawValue)
+        json.add("isDefault", registration.isDefault)
+        if let time = registration.changedAt { json.add("changedAt", time) }
+        return json.finished()
+    }
+
+    package static func invitation(_ invitation: OperatorService.NewInvitation) -> [UInt8] {
+        var json = JSONWriter(capacity: 128)
+        json.add("invitationId", invitation.id)
+        json.add("token", invitation.token.text)
+        json.add("expiresAt", invitation.expiresAt)
+        return json.finished()
+    }
+
+    package static func invitations(_ entries: [DoorTable.Invitation], _ page: AdminPage) -> [UInt8] {
+        self.list("invitations", entries, page, number: \.number) { entry in
+            var json = JSONWriter()
+            json.add("invitationId", entry.id)
+            json.add("usesLeft", entry.usesLeft)
+            json.add("usesMax", entry.usesMax)
+            json.add("expiresAt", entry.expiresAt)
+            if let time = entry.revokedAt { json.add("revokedAt", time) }
+            json.add("label", entry.label)
+            json.add("createdAt", entry.createdAt)
+            return json.finished()
+        }
+    }
+
     package static func deadLetters(_ letters: [PushViews.DeadLetter], _ page: AdminPage) -> [UInt8] {
         self.list("deadLetters", letters, page, number: \.number) { letter in
             var json = JSONWriter()

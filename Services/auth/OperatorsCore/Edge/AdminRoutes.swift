@@ -38,18 +38,24 @@ package struct AdminRoutes: Sendable {
             ("admin/bans", "listBans", self.listBans), ("admin/audit", "listAudit", self.listAudit),
             ("admin/messages/{messageId}", "getMessage", self.readMessage),
             ("admin/push/dead-letters", "listDeadLetters", self.listDeadLetters),
+            ("admin/registration", "getRegistration", self.readRegistration),
+            ("admin/invitations", "listInvitations", self.listInvitations),
         ]
         for (path, name, handler) in viewer {
             router.get(path) {
                 try await self.serve(name, .viewer, AdminRequest(http: $0, parameters: $1.parameters), handler)
             }
         }
-        let changes: [(RouterPath, String, Handler)] = [
-            ("admin/reports/{id}/review", "reviewReport", self.review), ("admin/ban", "ban", self.ban),
-            ("admin/unban", "unban", self.unban),
+        let changes: [(HTTPRequest.Method, RouterPath, String, Handler)] = [
+            (.post, "admin/reports/{id}/review", "reviewReport", self.review), (.post, "admin/ban", "ban", self.ban),
+            (.post, "admin/unban", "unban", self.unban),
+            (.put, "admin/registration", "setRegistration", self.setRegistration),
+            (.delete, "admin/registration", "resetRegistration", self.resetRegistration),
+            (.post, "admin/invitations", "createInvitation", self.invite),
+            (.delete, "admin/invitations/{id}", "revokeInvitation", self.revokeInvitation),
         ]
-        for (path, name, handler) in changes {
-            router.post(path) {
+        for (method, path, name, handler) in changes {
+            router.on(path, method: method) {
                 try await self.serve(name, .operator, AdminRequest(http: $0, parameters: $1.parameters), handler)
             }
         }
@@ -130,6 +136,48 @@ package struct AdminRoutes: Sendable {
         guard let id = request.parameters.get("id").flatMap({ UUIDText($0) }) else { throw .badParameter("id") }
         call.event.target = "\(UUIDText(high: id.high, low: id.low))"
         try await self.service.review(id, try await request.body(), &call)
+        return AdminAnswers.success
+    }
+
+    // MARK: Who may come in
+
+    private func readRegistration(
+        _ request: AdminRequest, _ call: inout AdminGate.Call
+    ) async throws(HTTPRefusal) -> [UInt8] {
+        AdminAnswers.registration(try await self.service.registration())
+    }
+
+    private func setRegistration(
+        _ request: AdminRequest, _ call: inout AdminGate.Call
+    ) async throws(HTTPRefusal) -> [UInt8] {
+        let body: DoorOperations.SetRegistration = try await request.body()
+        try await self.service.choose(body.mode, reason: body.reason, &call)
+        return AdminAnswers.success
+    }
+
+    private func resetRegistration(
+        _ request: AdminRequest, _ call: inout AdminGate.Call
+    ) async throws(HTTPRefusal) -> [UInt8] {
+        try await self.service.choose(nil, reason: nil, &call)
+        return AdminAnswers.success
+    }
+
+    private func listInvitations(
+        _ request: AdminRequest, _ call: inout AdminGate.Call
+    ) async throws(HTTPRefusal) -> [UInt8] {
+        let page = try request.page(max: 100, default: 50)
+        return AdminAnswers.invitations(try await self.service.invitations(page), page)
+    }
+
+    private func invite(_ request: AdminRequest, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
+        AdminAnswers.invitation(try await self.service.invite(try await request.body(), &call))
+    }
+
+    private func revokeInvitation(
+        _ request: AdminRequest, _ call: inout AdminGate.Call
+    ) async throws(HTTPRefusal) -> [UInt8] {
+        guard let id = request.parameters.get("id").flatMap({ UUIDText($0) }) else { throw .badParameter("id") }
+        try await self.service.revokeInvitation(id, &call)
         return AdminAnswers.success
     }
 }

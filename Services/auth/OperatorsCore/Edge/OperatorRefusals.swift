@@ -6,6 +6,10 @@ extension HTTPRefusal {
     package static let unknownReport = HTTPRefusal(.notFound, "there is no such report")
     package static let unknownMessage = HTTPRefusal(.notFound, "nobody sent such a message lately")
 
+    package static let unknownInvitation = HTTPRefusal(.notFound, "there is no such invitation")
+    package static let tooManyInvitations = HTTPRefusal(
+        .forbidden, "as many invitations are open as may be: revoke some")
+
     package static let notOneOfTwoIDs = HTTPRefusal.invalid(
         PayloadViolation("whisperId", "must be there, or guestId in its place"))
 

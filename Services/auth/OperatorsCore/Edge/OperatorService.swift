@@ -17,6 +17,9 @@ package struct OperatorService: Sendable {
     let bans: BanTable
     let banning: Bans
     let audit: AuditTable
+    let doors: DoorTable
+    /// Whether somebody new may register, while no operator has chosen.
+    let usualRegistration: RegistrationMode
     let keys: any KeyBus
     let clock: ServiceClock
     let databaseBytesMax: Int64
@@ -25,13 +28,16 @@ package struct OperatorService: Sendable {
 
     package init(
         pool: PostgresPool, banning: Bans, keys: any KeyBus, rates: RateTable,
-        databaseBytesMax: Int64 = OperatorsLimits.databaseBytesMax, clock: ServiceClock, logger: Logger
+        databaseBytesMax: Int64 = OperatorsLimits.databaseBytesMax, usualRegistration: RegistrationMode = .open,
+        clock: ServiceClock, logger: Logger
     ) {
         self.views = ClusterViews(pool)
         self.push = PushViews(pool)
         self.reports = ReportTable(pool)
         self.bans = BanTable(pool)
         self.banning = banning
+        self.doors = DoorTable(pool)
+        self.usualRegistration = usualRegistration
         let audit = AuditTable(pool)
         self.audit = audit
         self.gate = AdminGate(keys: keys, rates: rates, logger: logger) { event async throws(StoreError) in
@@ -47,6 +53,13 @@ package struct OperatorService: Sendable {
     /// The time by the clock that bans end by.
     func now() async throws(HTTPRefusal) -> Timestamp {
         try await self.stored { () async throws(StoreError) in try await self.pool.time(self.clock.store) }
+    }
+
+    /// Makes a change in one transaction.
+    func changed<T: Sendable>(
+        _ change: @Sendable (borrowing Transaction) async throws(StoreError) -> T
+    ) async throws(HTTPRefusal) -> T {
+        try await self.stored { () async throws(StoreError) in try await self.pool.persistently(change) }
     }
 
     func stored<T>(_ body: () async throws(StoreError) -> T) async throws(HTTPRefusal) -> T {

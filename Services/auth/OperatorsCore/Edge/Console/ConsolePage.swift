@@ -5,7 +5,7 @@ package import Hummingbird
 /// A page of the console, without the frame that `document` puts around each.
 package struct ConsolePage: Sendable {
     package enum Section: CaseIterable, Sendable {
-        case overview, reports, bans, messages, wakeUps, audit
+        case overview, reports, bans, registration, messages, wakeUps, audit
     }
 
     package var section: Section?
@@ -75,6 +75,7 @@ extension ConsolePage.Section {
             case .overview: ("/console", "Overview")
             case .reports: ("/console/reports", "Reports")
             case .bans: ("/console/bans", "Bans")
+            case .registration: ("/console/registration", "Registration")
             case .messages: ("/console/messages", "Messages")
             case .wakeUps: ("/console/wake-ups", "Wake-ups")
             case .audit: ("/console/audit", "Audit")
@@ -133,6 +134,8 @@ extension ConsolePage {
             case .warned: "The report is closed with a warning."
             case .banned: "Banned. A live session ends within a second."
             case .lifted: "The ban is lifted."
+            case .chosen: "Done. It holds for everybody who registers from now on."
+            case .revoked: "The invitation is revoked. Whoever has come in with it stays."
             }
         return "<p class=\"done\" role=\"status\">\(text)</p>"
     }

@@ -38,6 +38,44 @@ extension ConsoleRoutes {
         return URLEncodedForm.address("/console/bans", [("done", CompletedChange.lifted.rawValue)])
     }
 
+    func choose(
+        _ visit: Visit, _ form: URLEncodedForm, _ call: inout AdminGate.Call
+    ) async throws(HTTPRefusal) -> String {
+        if form["mode"] == "default" {
+            try await self.service.choose(nil, reason: form.filled("reason"), &call)
+        } else {
+            var json = JSONWriter()
+            json.add("mode", form["mode"])
+            json.add("reason", form.filled("reason"))
+            let body = try JSONBody.read(DoorOperations.SetRegistration.self, in: json.finished())
+            try await self.service.choose(body.mode, reason: body.reason, &call)
+        }
+        return URLEncodedForm.address("/console/registration", [("done", CompletedChange.chosen.rawValue)])
+    }
+
+    func revokeInvitation(
+        _ visit: Visit, _ form: URLEncodedForm, _ call: inout AdminGate.Call
+    ) async throws(HTTPRefusal) -> String {
+        guard let id = visit.parameters.get("id").flatMap({ UUIDText($0) }) else { throw .badParameter("id") }
+        try await self.service.revokeInvitation(id, &call)
+        return URLEncodedForm.address("/console/registration", [("done", CompletedChange.revoked.rawValue)])
+    }
+
+    /// The answer is the page itself: an address that carries a token would stay in the browser's history.
+    func invite(
+        _ visit: Visit, _ form: URLEncodedForm, _ call: inout AdminGate.Call
+    ) async throws(HTTPRefusal) -> ConsolePage {
+        guard let uses = form.filled("uses").flatMap({ Int64($0) }) else { throw .badParameter("uses") }
+        guard let days = form.filled("days").flatMap({ Int64($0) }), (1...90).contains(days) else {
+            throw .badParameter("days")
+        }
+        var json = JSONWriter()
+        json.add("uses", uses)
+        json.add("expiresInSeconds", days * 86_400)
+        json.add("label", form.filled("label"))
+        return .invited(try await self.service.invite(try JSONBody.read(in: json.finished()), &call), uses: uses)
+    }
+
     /// The body begins with whom it is about. One field of the form takes identities and guests.
     private static func principal(_ form: URLEncodedForm) -> JSONWriter {
         var json = JSONWriter()

@@ -53,6 +53,18 @@ extension ConsoleRoutes {
         }
     }
 
+    func registration(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
+        let page = try visit.page()
+        let (registration, invitations) = try await self.service.gate.serve(
+            "listInvitations", .viewer, as: visit.session.role
+        ) { call async throws(HTTPRefusal) in
+            (try await self.service.registration(), try await self.service.invitations(page))
+        }
+        return .registration(
+            registration, invitations.prefix(page.limit), next: page.next(after: invitations, \.number),
+            done: CompletedChange(visit.query), of: visit.session, at: visit.now)
+    }
+
     func wakeUps(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
         let page = try visit.page()
         let letters = try await self.service.gate.serve("listDeadLetters", .viewer, as: visit.session.role) {
@@ -95,7 +107,7 @@ package struct ReportFilter: Equatable, Sendable {
 
 /// The change that the last form made, for a line at the top of the next page.
 package enum CompletedChange: String, Sendable {
-    case dismissed, warned, banned, lifted
+    case dismissed, warned, banned, lifted, chosen, revoked
 
     init?(_ query: URLEncodedForm) {
         guard let word = query["done"] else { return nil }

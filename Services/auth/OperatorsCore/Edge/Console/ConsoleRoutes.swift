@@ -50,6 +50,7 @@ package struct ConsoleRoutes: Sendable {
         router.post("console/logout") { request, _ in await self.logOut(request) }
         let pages: [(RouterPath, PageHandler)] = [
             ("console", self.overview), ("console/reports", self.reports), ("console/bans", self.bans),
+            ("console/registration", self.registration),
             ("console/messages", self.messages), ("console/wake-ups", self.wakeUps), ("console/audit", self.audit),
         ]
         for (path, page) in pages {
@@ -57,10 +58,18 @@ package struct ConsoleRoutes: Sendable {
         }
         let changes: [(RouterPath, String, ChangeHandler)] = [
             ("console/reports/{id}/review", "reviewReport", self.review), ("console/ban", "ban", self.ban),
-            ("console/unban", "unban", self.unban),
+            ("console/unban", "unban", self.unban), ("console/registration", "setRegistration", self.choose),
+            ("console/invitations/{id}/revoke", "revokeInvitation", self.revokeInvitation),
         ]
         for (path, name, change) in changes {
             router.post(path) { await self.change(name, $0, $1.parameters, change) }
+        }
+        router.post("console/invitations") { request, context in
+            await self.visit(request, context.parameters) { visit async throws(HTTPRefusal) in
+                try await self.changing("createInvitation", visit) { form, call async throws(HTTPRefusal) in
+                    .page(try await self.invite(visit, form, &call), of: visit.session)
+                }
+            }
         }
     }
 
@@ -75,12 +84,19 @@ package struct ConsoleRoutes: Sendable {
         _ name: String, _ request: Request, _ parameters: Parameters, _ change: ChangeHandler
     ) async -> Response {
         await self.visit(request, parameters) { visit async throws(HTTPRefusal) in
-            let address = try await self.service.gate.serve(name, .operator, as: visit.session.role) {
-                call async throws(HTTPRefusal) in
-                let form = try await Self.form(of: request, in: visit.session)
-                return try await change(visit, form, &call)
+            try await self.changing(name, visit) { form, call async throws(HTTPRefusal) in
+                .redirect(try await change(visit, form, &call))
             }
-            return .redirect(address)
+        }
+    }
+
+    private func changing(
+        _ name: String, _ visit: Visit,
+        _ change: (URLEncodedForm, inout AdminGate.Call) async throws(HTTPRefusal) -> Response
+    ) async throws(HTTPRefusal) -> Response {
+        try await self.service.gate.serve(name, .operator, as: visit.session.role) { call async throws(HTTPRefusal) in
+            let form = try await Self.form(of: visit.request, in: visit.session)
+            return try await change(form, &call)
         }
     }
 

@@ -219,7 +219,10 @@ final class RateGate {
             if case .guest(let guest) = answer { isNobodys = guest.map { $0.expiresAt <= .now } ?? true }
         case .login(let from):
             address = from
-            if case .refused(let refusal) = answer { isNobodys = refusal.code == .authFailed }
+            // A wrong invitation is a guess, as a wrong signature is.
+            if case .refused(let refusal) = answer {
+                isNobodys = refusal.code == .authFailed || refusal.reason == .invitationInvalid
+            }
         default: return
         }
         self.settle(address, isNobodys: isNobodys, host)

@@ -1,0 +1,144 @@
+import ArgumentParser
+import Contract
+import Foundation
+import TerminalText
+
+struct RegistrationCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "registration", abstract: "Show or choose whether somebody new may register.",
+        discussion: "Whoever has an identity logs in, and restores it with the words, whatever is chosen.")
+
+    @OptionGroup var options: AdminOptions
+    @Argument(
+        help:
+            "\((RegistrationMode.allCases.map(\.rawValue) + [Self.usual]).joined(separator: ", ")); shows if not given."
+    )
+    var mode: String?
+    @Option(help: "Why; needed for a choice but default.") var reason: String?
+
+    private static let usual = "default"
+
+    private struct Body: Encodable {
+        var mode, reason: String
+    }
+
+    private struct Answer: Decodable {
+        var mode: String
+        var isDefault: Bool
+        var changedAt: Int64?
+    }
+
+    func validate() throws {
+        guard let mode, mode != Self.usual else { return }
+        guard RegistrationMode(rawValue: mode) != nil else {
+            throw ValidationError("There is no such choice: \(mode).")
+        }
+        guard self.reason != nil else { throw ValidationError("A choice needs a --reason.") }
+    }
+
+    func run() async throws {
+        let server = try self.options.server()
+        switch self.mode {
+        case nil:
+            let body = try await server.get("admin/registration")
+            try self.options.show(body, as: Answer.self) { answer in
+                [
+                    answer.mode
+                        + (answer.isDefault
+                            ? ", as the setting says" : answer.changedAt.map { ", since \(time($0))" } ?? "")
+                ]
+            }
+        case Self.usual:
+            _ = try await server.delete("admin/registration")
+            print("Registration is as the setting says.")
+        case let mode?:
+            _ = try await server.post("admin/registration", Body(mode: mode, reason: self.reason ?? ""), method: "PUT")
+            print("Registration is \(mode).")
+        }
+    }
+}
+
+struct InviteCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "invite", abstract: "Make an invitation, for registration by invitation.",
+        discussion: "The token is shown once: the server keeps a digest of it.")
+
+    @OptionGroup var options: AdminOptions
+    @Option(help: "How many people may come in with it.") var uses: Int64 = 1
+    @Option(help: "For how many days.") var days: Int64 = 7
+    @Option(help: "For operators: whom or what it is for.") var label: String?
+
+    private struct Body: Encodable {
+        var uses, expiresInSeconds: Int64
+        var label: String?
+    }
+
+    private struct Answer: Decodable {
+        var invitationId, token: String
+        var expiresAt: Int64
+    }
+
+    func validate() throws {
+        guard Limits.invitationUses.contains(self.uses) else { throw ValidationError("--uses has to be 1 to 1000.") }
+        guard (1...90).contains(self.days) else { throw ValidationError("--days has to be 1 to 90.") }
+    }
+
+    func run() async throws {
+        let body = try await self.options.server().post(
+            "admin/invitations", Body(uses: self.uses, expiresInSeconds: self.days * 86_400, label: self.label))
+        try self.options.show(body, as: Answer.self) { answer in
+            [
+                answer.token,
+                "Invitation \(answer.invitationId), until \(time(answer.expiresAt)). It is shown this once.",
+                "To come in: whisper init --invitation \(answer.token)",
+            ]
+        }
+    }
+}
+
+struct InvitationsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "invitations", abstract: "Invitations, newest first, without their tokens.")
+
+    @OptionGroup var options: AdminOptions
+    @OptionGroup var page: PageOptions
+
+    private struct Answer: Decodable {
+        struct Invitation: Decodable {
+            var invitationId: String
+            var usesLeft, usesMax, expiresAt, createdAt: Int64
+            var revokedAt: Int64?
+            var label: String?
+        }
+        var invitations: [Invitation]
+        var nextCursor: String?
+    }
+
+    func run() async throws {
+        let body = try await self.options.server().get("admin/invitations", self.page.query)
+        try self.options.show(body, as: Answer.self) { answer in
+            guard !answer.invitations.isEmpty else { return ["There are no invitations."] }
+            return answer.invitations.map { invitation in
+                let end = invitation.revokedAt.map { "revoked \(time($0))" } ?? "until \(time(invitation.expiresAt))"
+                let label = invitation.label.map { "  “\(harmlessLine($0))”" } ?? ""
+                let used = invitation.usesMax - invitation.usesLeft
+                return
+                    "\(time(invitation.createdAt))  \(invitation.invitationId)  \(used) of \(invitation.usesMax) used  \(end)\(label)"
+            } + PageOptions.more(answer.nextCursor)
+        }
+    }
+}
+
+struct UninviteCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "uninvite", abstract: "Revoke an invitation; whoever has come in with it stays.")
+
+    @OptionGroup var options: AdminOptions
+    @Argument(help: "The invitation's id, as `invitations` lists it.") var id: String
+
+    func run() async throws {
+        guard let id = UUIDText(self.id) else { throw Problem("\(self.id) is not an invitation id.") }
+        _ = try await self.options.server().delete("admin/invitations/\(id)")
+        print("The invitation is revoked.")
+    }
+}

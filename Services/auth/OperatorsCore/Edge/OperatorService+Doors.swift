@@ -1,0 +1,77 @@
+package import Contract
+import HTTPAccess
+import ServerCrypto
+import Store
+
+// Who may come in. Each change and its record are one transaction.
+extension OperatorService {
+    package struct Registration: Equatable, Sendable {
+        package var mode: RegistrationMode
+        package var isDefault: Bool
+        package var changedAt: Timestamp?
+    }
+
+    func registration() async throws(HTTPRefusal) -> Registration {
+        let state = try await self.stored { () async throws(StoreError) in try await self.doors.state() }
+        return Registration(
+            mode: state.chosen ?? self.usualRegistration, isDefault: state.chosen == nil, changedAt: state.changedAt)
+    }
+
+    /// - Parameter mode: `nil`: the setting counts again.
+    func choose(
+        _ mode: RegistrationMode?, reason: String?, _ call: inout AdminGate.Call
+    ) async throws(HTTPRefusal) {
+        call.event.target = "registration"
+        call.event.note = [mode?.rawValue ?? "default", reason].compactMap { $0 }.joined(separator: ": ")
+        let (event, now) = (call.event, self.clock.store)
+        try await self.changed { transaction throws(StoreError) in
+            try await self.doors.choose(mode, at: now, in: transaction)
+            try await self.audit.add(event, at: now, in: transaction)
+        }
+        call.isRecorded = true
+    }
+
+    /// An invitation with the only copy of its token.
+    package struct NewInvitation: Sendable {
+        package var id: UUIDText
+        package var token: InvitationToken
+        package var expiresAt: Timestamp
+    }
+
+    func invite(
+        _ wish: DoorOperations.Invite, _ call: inout AdminGate.Call
+    ) async throws(HTTPRefusal) -> NewInvitation {
+        let (id, token) = (UUIDText.random(), InvitationToken(random: randomBytes(InvitationToken.byteCount)))
+        call.event.target = "\(id)"
+        call.event.note = wish.label
+        let (event, now) = (call.event, self.clock.store)
+        let expiresAt = try await self.changed { transaction throws(StoreError) -> Timestamp? in
+            let expiresAt = try await self.doors.add(
+                id, tokenHash: SHA256.hash(token.bytes), uses: wish.uses, for: wish.life, label: wish.label, at: now,
+                in: transaction)
+            if expiresAt != nil { try await self.audit.add(event, at: now, in: transaction) }
+            return expiresAt
+        }
+        guard let expiresAt else { throw .tooManyInvitations }
+        call.isRecorded = true
+        return NewInvitation(id: id, token: token, expiresAt: expiresAt)
+    }
+
+    func revokeInvitation(_ id: UUIDText, _ call: inout AdminGate.Call) async throws(HTTPRefusal) {
+        call.event.target = "\(UUIDText(high: id.high, low: id.low))"
+        let (event, now) = (call.event, self.clock.store)
+        let isKnown = try await self.changed { transaction throws(StoreError) in
+            guard try await self.doors.revoke(id, at: now, in: transaction) else { return false }
+            try await self.audit.add(event, at: now, in: transaction)
+            return true
+        }
+        guard isKnown else { throw .unknownInvitation }
+        call.isRecorded = true
+    }
+
+    func invitations(_ page: AdminPage) async throws(HTTPRefusal) -> [DoorTable.Invitation] {
+        try await self.stored { () async throws(StoreError) in
+            try await self.doors.list(before: page.cursor, limit: page.lookup)
+        }
+    }
+}

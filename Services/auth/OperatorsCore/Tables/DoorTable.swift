@@ -1,0 +1,105 @@
+package import Contract
+package import Store
+
+/// What operators choose about registration: `auth.registration` and `auth.invitations`. The core that owns identities reads both
+/// in the statement that adds an identity, and counts the uses there.
+package struct DoorTable: Sendable {
+    package struct State: Equatable, Sendable {
+        /// `nil`: no operator has chosen.
+        package var chosen: RegistrationMode?
+        package var changedAt: Timestamp?
+    }
+
+    /// An invitation as operators see it. Its token is nowhere.
+    package struct Invitation: Equatable, Sendable {
+        package var id: UUIDText
+        package var number: Int64
+        package var usesLeft, usesMax: Int64
+        package var expiresAt: Timestamp
+        package var revokedAt: Timestamp?
+        package var label: String?
+        package var createdAt: Timestamp
+    }
+
+    private let pool: PostgresPool
+
+    package init(_ pool: PostgresPool) { self.pool = pool }
+
+    package func state() async throws(StoreError) -> State {
+        guard var row = try await self.pool.query("SELECT mode, changed_at FROM auth.registration").first else {
+            return State()
+        }
+        guard let mode = RegistrationMode(rawValue: try row.next()) else { throw .undecodable(column: 0) }
+        return State(chosen: mode, changedAt: try row.next())
+    }
+
+    /// - Parameter mode: `nil`: the setting counts again.
+    package func choose(
+        _ mode: RegistrationMode?, at now: StoreTime, in transaction: borrowing Transaction
+    ) async throws(StoreError) {
+        // Those who register right now share this lock: none of them comes in by the rule of before once this is committed.
+        try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended('auth.registration', 0))")
+        guard let mode else {
+            try await transaction.execute("DELETE FROM auth.registration")
+            return
+        }
+        try await transaction.execute(
+            """
+            INSERT INTO auth.registration (mode, changed_at) VALUES (\(mode.rawValue), \(now))
+            ON CONFLICT (is_only) DO UPDATE SET mode = excluded.mode, changed_at = excluded.changed_at
+            """)
+    }
+
+    /// Adds an invitation, one transaction at a time, so that the bound holds.
+    /// - Returns: when it expires; `nil` if `Limits.openInvitationsMax` are open.
+    package func add(
+        _ id: UUIDText, tokenHash: Bytes32, uses: Int64, for life: Duration, label: String?, at now: StoreTime,
+        in transaction: borrowing Transaction
+    ) async throws(StoreError) -> Timestamp? {
+        try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended('auth.invitations', 0))")
+        let rows = try await transaction.query(
+            """
+            INSERT INTO auth.invitations (
+                invitation_id, token_hash, uses_left, uses_max, expires_at, label, created_at)
+            SELECT \(PostgresUUID(id)), \(tokenHash), \(uses), \(uses), \(now + life), \(label), \(now)
+            WHERE \(Limits.openInvitationsMax) > (
+                SELECT count(*) FROM auth.invitations
+                WHERE expires_at > \(now) AND revoked_at IS NULL AND uses_left > 0)
+            RETURNING expires_at
+            """)
+        return try rows.first.map { row throws(StoreError) in try row.decode(0) }
+    }
+
+    /// Ends an invitation. A use under way is counted first, or not at all. Doing it twice changes nothing.
+    /// - Returns: whether there is such an invitation.
+    package func revoke(
+        _ id: UUIDText, at now: StoreTime, in transaction: borrowing Transaction
+    ) async throws(StoreError) -> Bool {
+        let rows = try await transaction.query(
+            """
+            UPDATE auth.invitations SET revoked_at = coalesce(revoked_at, \(now))
+            WHERE invitation_id = \(PostgresUUID(id)) RETURNING 1
+            """)
+        return !rows.isEmpty
+    }
+
+    /// Newest first.
+    package func list(before cursor: Cursor?, limit: Int) async throws(StoreError) -> [Invitation] {
+        let rows = try await self.pool.query(
+            """
+            SELECT invitation_id, number, uses_left, uses_max, expires_at, revoked_at, label, created_at
+            FROM auth.invitations WHERE number < \(cursor?.after ?? .max)
+            ORDER BY number DESC LIMIT \(Int64(limit))
+            """)
+        var list: [Invitation] = []
+        for var row in rows {
+            let id: PostgresUUID = try row.next()
+            list.append(
+                Invitation(
+                    id: UUIDText(high: id.high, low: id.low), number: try row.next(), usesLeft: try row.next(),
+                    usesMax: try row.next(), expiresAt: try row.next(), revokedAt: try row.next(),
+                    label: try row.next(), createdAt: try row.next()))
+        }
+        return list
+    }
+}

@@ -1,0 +1,111 @@
+/// Who may come in: registration and invitations, as operators set them (contract §20.6).
+package enum DoorOperations {
+    private static let mode = TypedField<RegistrationMode>.choice("mode")
+    private static let why = TypedField.text("reason", Limits.banReasonCharacters)
+    private static let label = TypedField.text(
+        "label", Limits.invitationLabelCharacters, about: "For operators: whom or what it is for."
+    ).optional
+    private static let success = HTTPOperation.Success.json(
+        ObjectSchema([Field("success", .bool, about: "Always `true`.")]), sample: #"{"success":true}"#)
+    private static let invalid = HTTPOperation.Failure(.invalidPayload, "The body is not valid.")
+    private static let state = ObjectSchema([
+        Self.mode.field, Field("isDefault", .bool, about: "It is what the setting REGISTRATION says."),
+        Field("changedAt", .timestamp, .optional),
+    ])
+    private static let uses = FieldType.integer(0...Limits.invitationUses.upperBound)
+
+    package struct SetRegistration: HTTPBody {
+        package let mode: RegistrationMode
+        package let reason: String
+
+        package static let schema = ObjectSchema([DoorOperations.mode.field, DoorOperations.why.field])
+
+        package init(_ payload: Payload) throws(Payload.Corrupted) {
+            self.mode = try payload[DoorOperations.mode]
+            self.reason = try payload[DoorOperations.why]
+        }
+    }
+
+    package struct Invite: HTTPBody {
+        package let uses: Int64
+        package let life: Duration
+        package let label: String?
+
+        private static let uses = TypedField.integer("uses", Limits.invitationUses, about: "Default 1.").optional
+        private static let life = TypedField.integer(
+            "expiresInSeconds", Limits.invitationLifeSeconds, about: "Default: 7 days."
+        ).optional
+
+        package static let schema = ObjectSchema([Self.uses.field, Self.life.field, DoorOperations.label.field])
+
+        package init(_ payload: Payload) throws(Payload.Corrupted) {
+            self.uses = try payload[Self.uses] ?? 1
+            self.life = .seconds(try payload[Self.life] ?? Limits.invitationLifeSecondsUsual)
+            self.label = try payload[DoorOperations.label]
+        }
+    }
+
+    private static let invitation = ObjectSchema([
+        Field("invitationId", .uuid), Field("usesLeft", Self.uses), Field("usesMax", Self.uses),
+        Field("expiresAt", .timestamp), Field("revokedAt", .timestamp, .optional), Self.label.field,
+        Field("createdAt", .timestamp),
+    ])
+
+    package static let all = [
+        HTTPOperation(
+            "getRegistration", .get, "/admin/registration", about: "Whether somebody new may register.",
+            origin: .operators, access: .viewer,
+            success: .json(Self.state, sample: #"{"mode":"open","isDefault":true}"#)),
+        HTTPOperation(
+            "setRegistration", .put, "/admin/registration",
+            about: """
+                Opens or closes registration, or makes it need an invitation. It holds for every process from the answer on. \
+                Identities that exist log in whatever it is.
+                """,
+            origin: .operators, access: .operator,
+            request: (SetRegistration.schema, #"{"mode":"invited","reason":"a wave of spam"}"#),
+            success: Self.success, failures: [Self.invalid]),
+        HTTPOperation(
+            "resetRegistration", .delete, "/admin/registration", about: "Goes back to the setting REGISTRATION.",
+            origin: .operators, access: .operator, success: Self.success),
+        HTTPOperation(
+            "createInvitation", .post, "/admin/invitations",
+            about: "Makes an invitation. Its token is told here, and never again: the server keeps a digest.",
+            origin: .operators, access: .operator,
+            request: (Invite.schema, #"{"uses":5,"label":"the choir"}"#),
+            success: .json(
+                ObjectSchema([
+                    Field("invitationId", .uuid), Field("token", .text(InvitationToken.characters)),
+                    Field("expiresAt", .timestamp),
+                ]),
+                sample:
+                    #"{"invitationId":"7e4f3f0a-2b0b-4b58-8f7e-6a5d0d1f9c21","token":"AAECAwQFBgcICQoLDA0ODw","expiresAt":1730604800000}"#
+            ),
+            failures: [
+                Self.invalid, .init(.forbidden, "\(Limits.openInvitationsMax) invitations are open already."),
+            ]),
+        HTTPOperation(
+            "listInvitations", .get, "/admin/invitations",
+            about: "Invitations, newest first, without their tokens. One that has ended is listed for 30 days more.",
+            origin: .operators, access: .viewer,
+            parameters: [
+                .query("cursor", .text(Limits.cursorCharacters)), .query("limit", .integer(1...100)),
+            ],
+            success: .json(
+                ObjectSchema([
+                    Field("invitations", .array(of: .object(Self.invitation), count: 0...100)),
+                    Field("nextCursor", .text(Limits.cursorCharacters), .optional, about: "Only when there is more."),
+                ]),
+                sample:
+                    #"{"invitations":[{"invitationId":"7e4f3f0a-2b0b-4b58-8f7e-6a5d0d1f9c21","usesLeft":4,"usesMax":5,"expiresAt":1730604800000,"label":"the choir","createdAt":1730000000000}]}"#
+            ),
+            failures: [.init(.invalidPayload, "A parameter is not valid.")]),
+        HTTPOperation(
+            "revokeInvitation", .delete, "/admin/invitations/{id}",
+            about: "Ends an invitation. Whoever has come in with it stays. Doing it twice changes nothing.",
+            origin: .operators, access: .operator, parameters: [.path("id", .uuid)], success: Self.success,
+            failures: [
+                .init(.invalidPayload, "Not an id."), .init(.notFound, "There is no such invitation."),
+            ]),
+    ]
+}

@@ -1,0 +1,30 @@
+/// The text that lets somebody new register (contract §20.1): 16 random bytes. The server keeps its SHA-256 only.
+package struct InvitationToken: Hashable, Sendable {
+    package static let characters = 22...22
+    package static let byteCount = 16
+
+    package let bytes: [UInt8]
+
+    /// - Parameter random: `byteCount` bytes.
+    package init(random: [UInt8]) {
+        precondition(random.count == Self.byteCount, "an invitation's token has another length")
+        self.bytes = random
+    }
+
+    /// Reads the shown form exactly.
+    package init?(_ text: some StringProtocol) {
+        guard let bytes = Base64URL.decode(text), bytes.count == Self.byteCount else { return nil }
+        self.bytes = bytes
+    }
+
+    /// Reads a token, or the link that carries it: `whisper://invite/{host[:port]}#{token}`. Behind the token more fields may stand.
+    package init?(tokenOrLink text: some StringProtocol) {
+        guard let mark = text.lastIndex(of: "#") else {
+            self.init(text)
+            return
+        }
+        self.init(text[text.index(after: mark)...].prefix { $0 != "&" })
+    }
+
+    package var text: String { Base64URL.encode(self.bytes) }
+}
