@@ -51,7 +51,7 @@ struct ReportsCommand: AsyncParsableCommand {
         query["status"] = self.status
         let body = try await self.options.server().get("admin/reports", query)
         try self.options.show(body, as: Answer.self) { answer in
-            answer.reports.map(\.text) + PageOptions.more(answer.nextCursor)
+            listed(answer.reports.map(\.text), else: "There are no such reports.") + PageOptions.more(answer.nextCursor)
         }
     }
 }
@@ -91,9 +91,10 @@ struct BansCommand: AsyncParsableCommand {
     func run() async throws {
         let body = try await self.options.server().get("admin/bans", self.page.query)
         try self.options.show(body, as: Answer.self) { answer in
-            answer.bans.map { ban in
+            let lines = answer.bans.map { ban in
                 "\(time(ban.createdAt))  \(ban.whisperId ?? ban.guestId ?? "")  \(ban.expiresAt.map { "until \(time($0))" } ?? "for ever")  \(harmlessLine(ban.reason))"
-            } + PageOptions.more(answer.nextCursor)
+            }
+            return listed(lines, else: "Nobody is banned.") + PageOptions.more(answer.nextCursor)
         }
     }
 }
@@ -122,11 +123,12 @@ struct AuditCommand: AsyncParsableCommand {
         query["target"] = self.target
         let body = try await self.options.server().get("admin/audit", query)
         try self.options.show(body, as: Answer.self) { answer in
-            answer.events.map { event in
+            let lines = answer.events.map { event in
                 let target = event.target.map { " \($0)" } ?? ""
                 let note = event.note.map { " “\(harmlessLine($0))”" } ?? ""
                 return "\(time(event.at))  \(event.actor) \(event.action)\(target): \(event.result)\(note)"
-            } + PageOptions.more(answer.nextCursor)
+            }
+            return listed(lines, else: "There are no such events.") + PageOptions.more(answer.nextCursor)
         }
     }
 }
@@ -195,9 +197,10 @@ struct DeadLettersCommand: AsyncParsableCommand {
     func run() async throws {
         let body = try await self.options.server().get("admin/push/dead-letters", self.page.query)
         try self.options.show(body, as: Answer.self) { answer in
-            answer.deadLetters.map {
+            let lines = answer.deadLetters.map {
                 "\(time($0.at))  \($0.whisperId)  \($0.kind) \($0.wakeId) by \($0.provider): \(harmlessLine($0.reason)), \($0.tries) tries"
-            } + PageOptions.more(answer.nextCursor)
+            }
+            return listed(lines, else: "No wake-up was given up.") + PageOptions.more(answer.nextCursor)
         }
     }
 }
@@ -206,3 +209,6 @@ struct DeadLettersCommand: AsyncParsableCommand {
 func time(_ milliseconds: Int64) -> String {
     Date(timeIntervalSince1970: Double(milliseconds / 1_000)).formatted(.iso8601)
 }
+
+/// The lines of a list; a sentence if there are none, so that nobody takes an empty list for a command that failed.
+func listed(_ lines: [String], else sentence: String) -> [String] { lines.isEmpty ? [sentence] : lines }
