@@ -1,3 +1,4 @@
+package import ClusterContract
 package import Contract
 package import OperatorsCore
 import ServerCrypto

@@ -1,5 +1,6 @@
 import AuthCore
 import AuthTestKit
+import ClusterContract
 import Contract
 import Store
 import Testing

@@ -1,6 +1,6 @@
 package import Bus
 package import ClusterContract
-import Contract
+package import Contract
 import HTTPAccess
 package import Logging
 package import Store
