@@ -41,7 +41,7 @@ private enum Architecture {
         "PushCore": nio.union(core).union(["Jobs", "CNghttp2", "DequeModule", "NIOSSL", "NIOTLS"]),
         "CallsCore": core.union(["Jobs", "HTTPAccess", "Hummingbird", "WebPages"]),
         "gateway": nio.union(["GatewayCore", "ServiceRuntime", "RedisBus"]),
-        "auth": main.union(["AuthCore", "OperatorsCore", "HTTPAccess"]),
+        "auth": main.union(["AuthCore", "OperatorsCore", "HTTPAccess", "Contract"]),
         "router": main.union(["RouterCore"]),
         "push": main.union(["PushCore"]),
         "attachments": main.union(["AttachmentsCore", "HTTPAccess", "Telemetry"]),

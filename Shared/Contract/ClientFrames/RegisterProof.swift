@@ -49,8 +49,8 @@ package struct RegisterProof: ClientFrame {
             (
                 .forbidden,
                 """
-                The keys are new, and registration is closed (`reason` `registrationClosed`), asks for an invitation \
-                (`invitationNeeded`), or the invitation is unknown, expired, revoked or used up (`invitationInvalid`).
+                Only new keys are refused so, and `reason` says why. `registrationClosed`: nobody new may register. \
+                `invitationNeeded`: an invitation is missing. `invitationInvalid`: it is unknown, expired, revoked or used up.
                 """
             ),
         ],
