@@ -54,7 +54,7 @@ package struct SealedMessage: Sendable, Equatable {
 
     /// As a frame carries it.
     /// - Parameter type: `text`, `image`, …
-    /// - Throws: if it is too long for a frame.
+    /// - Throws: if a part does not fit the frame's schema, for example because the message is too long.
     func envelope(_ type: String, file: FilePointer? = nil) throws(PayloadViolation) -> SignedEnvelope {
         try SignedEnvelope(
             messageID: self.messageID, from: self.from, to: self.to, groupID: self.groupID, msgType: type,

@@ -147,7 +147,7 @@ extension SignedEnvelope: ObjectValue {
     /// As it stands in evidence.
     init(_ payload: Payload) throws(Payload.Corrupted) { try self.init(payload, MessageReceived.places) }
 
-    /// An envelope that its sender has just made. Its parts are text, as the signature covers it.
+    /// An envelope from its parts, as text that the signature covers: a new one, or evidence of a received one.
     /// - Parameter attachment: JSON.
     /// - Throws: if a part is of another form, or too long.
     package init(

@@ -139,7 +139,7 @@ package enum NearbyWord: Sendable {
         return json.finished()
     }
 
-    /// - Throws: if the message is too long for a frame.
+    /// - Throws: if a part does not fit the frame's schema, for example because the message is too long.
     package static func bytes(of message: SealedMessage, type: String) throws(PayloadViolation) -> [UInt8] {
         let envelope = try message.envelope(type)
         var json = JSONWriter(capacity: message.ciphertext.utf8.count + 512)

@@ -5,7 +5,7 @@ import NIOCore
 
 /// The host of the gateway's features.
 ///
-/// A feature is a class with private state on the host's actor. The host passes itself with each call, so a feature needs no reference
+/// A feature is a class with private state on the host's actor, or a value without any. The host passes itself with each call, so a feature needs no reference
 /// to it, and the compiler proves that a call back stays on the actor. In a release build the calls are those of the one host.
 protocol EdgeHost: Actor {
     nonisolated var logger: Logger { get }

@@ -9,7 +9,7 @@ final class Announcer {
     private let jobs: MailboxJobs
     /// Announcements to send at the end of this turn, by partition.
     private var announcements: [Int: [BoundConnection]] = [:]
-    /// How many more this second may bring that nothing has asked for.
+    /// Announcements that this second still allows.
     private var announcementsLeft = 0
     /// More outcomes or group events may wait for these connections than one page held. Routers are asked at the next check, after they
     /// have been told what was confirmed.
