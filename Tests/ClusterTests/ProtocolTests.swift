@@ -218,7 +218,7 @@ extension CalmCluster {
         }
 
         @Test func metricsAndAdminAreNotPublic() async throws {
-            for path in ["/metrics", "/admin/stats", "/"] {
+            for path in ["/metrics", "/admin/stats", "/console"] {
                 #expect(await LoopbackRequest.get(path, port: Cluster.stack.ports.public)?.status == 404)
             }
         }
