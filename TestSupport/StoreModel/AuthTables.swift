@@ -62,6 +62,10 @@ package struct AuthTables: Equatable, Sendable {
                 row.add(holder.value.encKey)
             }
         },
+        // No operator has chosen, so the usual mode holds.
+        StoreModel.reads("SELECT coalesce((SELECT mode FROM auth.registration)") { _, parameters in
+            StatementAnswer([parameters(1, String.self)]) { $1.add($0) }
+        },
         StoreModel.writes("INSERT INTO auth.identities") { model, parameters in
             let id: WhisperID = parameters(1)
             guard model.auth.identities[id] == nil else { return .nothing }
