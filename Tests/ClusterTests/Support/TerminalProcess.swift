@@ -41,7 +41,7 @@ struct TerminalProcess {
 
     /// The first line that contains a text, waited for.
     @discardableResult
-    func prints(_ text: String, within timeout: Duration = .seconds(15)) async throws -> String {
+    func prints(_ text: String, within timeout: Duration = .seconds(60)) async throws -> String {
         do {
             try await waitUntil("\"\(text)\" is printed", within: timeout, every: .milliseconds(20)) {
                 self.lines.contains { $0.contains(text) }
