@@ -188,6 +188,21 @@ private let sender = WhisperID("WSP-JBPU-D452-TLT4")!
         }
     }
 
+    @Test func aGatewayThatHasEndedIsReleasedWithTheProofsThatWaited() async throws {
+        weak var ended: Gateway?
+        try await GatewayBench.run { bench in
+            ended = bench.gateway
+            let client = try await bench.client()
+            let frames = (0..<2 * Rates.unknownTokens.burst).map { Frames.proof(requestID: "\($0)") }
+            try await client.send(bytes: frames.flatMap { ClientFrame.text($0).bytes })
+            for _ in 0..<Rates.unknownTokens.burst { _ = try await bench.request() }
+            // Behind all proofs.
+            try await client.send(#"{"type":"ping","requestId":"p","payload":{}}"#)
+            #expect(try await client.json().requestID == "p")
+        }
+        #expect(ended == nil)
+    }
+
     /// Failures for another reason, and tokens that belong to an identity, are not counted.
     @Test func onlyWhatIsNobodysCounts() async throws {
         try await GatewayBench.run(scale: 0.1, trustedProxies: ["127.0.0.1"]) { bench in

@@ -103,6 +103,7 @@ package actor Gateway: RequestHost, RateGateHost {
 
     /// Listens and serves until cancelled.
     package func run() async throws {
+        defer { self.rates.forgetLookUps() }
         // The listener opens after the subscription: without it no request would get its answer.
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {

@@ -228,6 +228,9 @@ final class RateGate {
         self.settle(address, isNobodys: isNobodys, host)
     }
 
+    /// Releases the gateway, which has ended: look-ups that wait refer to it.
+    func forgetLookUps() { self.lookUps = [:] }
+
     /// Refuses look-ups that have waited for longer than any answer takes.
     private func refuseOldLookUps(_ host: isolated some RateGateHost) {
         let end = host.now - ClusterLimits.answerMax.milliseconds
