@@ -308,7 +308,7 @@ let package = Package(
         // The program of docs/first-app.md.
         .executableTarget(
             name: "FirstApp", dependencies: ["WhisperCore"], path: "TestSupport/FirstApp", swiftSettings: strict),
-        // What strangers install, and the number of the release.
+        // The products that others install, and the number of the release.
         .testTarget(
             name: "PackageTests", dependencies: ["Contract", "LocalStack", "TestKit"], path: "Tests/PackageTests",
             swiftSettings: unoptimised),

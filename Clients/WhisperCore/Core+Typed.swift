@@ -158,7 +158,7 @@ extension Core {
         private let consumer: String
         private var position: Int64
         private var waiting: ArraySlice<(number: Int64, message: IncomingMessage)> = []
-        /// Of the message that was given out last.
+        /// The position of the message that was given out last.
         private var given: Int64?
 
         init(_ core: Core, _ consumer: String, position: Int64) {

@@ -10,11 +10,11 @@ enum ChatOrder: Equatable {
     /// Orders for messages that are kept apart because of a ban.
     case resume, discard
     case accept, reject, block, unblock
-    /// Of theirs. The latest one is the first, the one before the second.
+    /// Their message of this number: 1 is the latest, 2 the one before.
     case reply(to: Int, text: String)
     /// An empty reaction takes back the one before.
     case react(to: Int, reaction: String)
-    /// Of ours, counted in the same way.
+    /// Our message of this number, counted in the same way.
     case edit(Int, text: String)
     case delete(Int)
     case search(String)

@@ -198,7 +198,7 @@ package enum AuthRequestKind: String, CaseIterable, Sendable {
     case other
 }
 
-/// What became of a genuine proof of keys. The value of the `result` label.
+/// The result of a proof with a valid signature: the value of the label `result`.
 package enum RegistrationResult: String, CaseIterable, Sendable {
     /// The keys have become an identity.
     case new

@@ -19,7 +19,7 @@ package struct ExecutedPage: Sendable {
     /// The text of a file.
     package func file(_ name: String) -> String? { self.blocks.first { $0.mark == "file=\(name)" }?.text }
 
-    /// What is to be run, in its order.
+    /// The blocks to run, in the page's order.
     package var commands: [String] { self.blocks.filter { $0.mark == "run" }.map(\.text) }
 
     /// Writes the files, with a change that makes them fit this machine.

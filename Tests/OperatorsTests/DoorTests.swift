@@ -3,7 +3,7 @@ import Contract
 import Foundation
 import Testing
 
-/// What operators do about registration (contract §20.6), by `/admin` and at the console.
+/// Operators choose who may register (contract §20.6), by `/admin` and at the console.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct DoorTests {
     private static let registration = "/admin/registration"
     private static let invitations = "/admin/invitations"

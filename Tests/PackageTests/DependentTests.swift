@@ -106,7 +106,7 @@ import Testing
         #expect(FileManager.default.isExecutableFile(atPath: app + "/.build/debug/App"))
     }
 
-    /// What stands in the folder now as one commit with a tag, so that it is tested before it is committed.
+    /// The working tree as one commit with a tag, so that a change is tested before it is committed.
     private static func publish(to bare: String, from source: String) async throws {
         let names = try await Self.git("-C", ReleaseTests.root.path, "ls-files", "-coz", "--exclude-standard")
         try FileManager.default.createDirectory(atPath: source, withIntermediateDirectories: true)

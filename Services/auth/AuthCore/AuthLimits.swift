@@ -37,7 +37,7 @@ package enum AuthLimits {
 
     /// How long an invitation stays listed after its end.
     package static let endedInvitationLife = Duration.seconds(30 * 86_400)
-    /// How old the mode may be that a challenge names. What counts is the mode at the proof.
+    /// How old the mode may be that a challenge names. The mode at the proof decides.
     package static let registrationModeAge = Duration.seconds(1)
 
     /// Rejected push tokens cleared by one statement.

@@ -1,4 +1,4 @@
-/// Who may come in: registration and invitations, as operators set them (contract §20.6).
+/// Registration and invitations, as operators set them (contract §20.6).
 package enum DoorOperations {
     private static let mode = TypedField<RegistrationMode>.choice("mode")
     private static let why = TypedField.text("reason", Limits.banReasonCharacters)

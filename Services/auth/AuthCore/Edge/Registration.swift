@@ -208,7 +208,7 @@ package struct Registration: Sendable {
         return .done(session, ended: ended)
     }
 
-    /// What became of an identity that was to be added.
+    /// The result of adding an identity.
     private enum Addition {
         case added(Session)
         /// The id or one of the keys is taken.

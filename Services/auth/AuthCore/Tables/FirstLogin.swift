@@ -8,7 +8,7 @@ import Store
 /// same three tables step by step, in a transaction (`Registration`).
 struct FirstLogin: Sendable {
     let identity: IdentityKeys
-    /// Of the epoch that the identity begins with. Its expiry is that of `end`.
+    /// The first session, with the epoch that the identity begins with. It expires at `end`.
     let session: Session
     let pushToken: String?
     let voipToken: String?
@@ -22,7 +22,7 @@ struct FirstLogin: Sendable {
     /// It is not stored later: its client has given it up.
     let deadline: ContinuousClock.Instant
 
-    /// What became of it. Nothing was stored unless it was `added`.
+    /// The result. Nothing was stored unless it was `added`.
     enum Outcome: Equatable, Sendable {
         case added(expiresAt: Timestamp)
         /// The id or one of the keys is taken.

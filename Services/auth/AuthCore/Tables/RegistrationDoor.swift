@@ -4,7 +4,7 @@ package import Store
 /// Whether somebody new may register (contract §20.6). The statement that adds an identity reads it, and a lock keeps a change from
 /// passing by one that is under way: after the commit of a change nobody is added by the rule of before.
 enum RegistrationDoor {
-    /// Those who register share this lock; the operators' change of the rule takes it alone, waits for them, and they for it.
+    /// Registrations share this lock. An operator's change of the mode takes it alone: it waits for them, and they for it.
     static let pass: SQL = "SELECT pg_advisory_xact_lock_shared(hashtextextended('auth.registration', 0))"
 
     /// The mode that holds.

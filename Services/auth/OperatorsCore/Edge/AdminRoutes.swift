@@ -139,7 +139,7 @@ package struct AdminRoutes: Sendable {
         return AdminAnswers.success
     }
 
-    // MARK: Who may come in
+    // MARK: Registration
 
     private func readRegistration(
         _ request: AdminRequest, _ call: inout AdminGate.Call

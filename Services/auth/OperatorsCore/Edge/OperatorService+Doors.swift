@@ -3,7 +3,7 @@ import HTTPAccess
 import ServerCrypto
 import Store
 
-// Who may come in. Each change and its record are one transaction.
+// Registration and invitations. Each change and its audit record are one transaction.
 extension OperatorService {
     package struct Registration: Equatable, Sendable {
         package var mode: RegistrationMode

@@ -1,7 +1,7 @@
 package import Contract
 package import Store
 
-/// What operators choose about registration: `auth.registration` and `auth.invitations`. The core that owns identities reads both
+/// The operators' choice of a mode, and invitations: `auth.registration` and `auth.invitations`. The core that owns identities reads both
 /// in the statement that adds an identity, and counts the uses there.
 package struct DoorTable: Sendable {
     package struct State: Equatable, Sendable {
@@ -37,7 +37,7 @@ package struct DoorTable: Sendable {
     package func choose(
         _ mode: RegistrationMode?, at now: StoreTime, in transaction: borrowing Transaction
     ) async throws(StoreError) {
-        // Those who register right now share this lock: none of them comes in by the rule of before once this is committed.
+        // Registrations share this lock: after this commit none of them adds an identity by the earlier mode.
         try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended('auth.registration', 0))")
         guard let mode else {
             try await transaction.execute("DELETE FROM auth.registration")
