@@ -59,6 +59,20 @@ import Testing
         }
     }
 
+    /// A limit counts the time in which other tests hold the threads. It finds a test that hangs, and nothing else.
+    @Test func everyTimeLimitIsLong() {
+        for file in SourceTree.files where file.isTest {
+            for (line, text) in file.code {
+                guard text.has("timeLimit"),
+                    let minutes = text.firstMatch(of: #/timeLimit\(\.minutes\((\d+)\)\)/#).flatMap({ Int($0.1) })
+                else {
+                    continue
+                }
+                #expect(minutes >= 20, "\(file.path):\(line): a busy machine needs more than \(minutes) min")
+            }
+        }
+    }
+
     @Test func everyLogicFolderIsFreeOfInputAndOutput() {
         let pattern = #/\bawait\b|\basync\b|\bTask\s*\{|\.now\b|\bDate\(\)|\.random\(/#
         let folders = ["Services/", "Clients/WhisperClient/Live/", "Clients/WhisperClient/Nearby/"]

@@ -8,7 +8,7 @@ import TestKit
 import LocalStack
 
 /// Registration by invitation, and closed (contract §20.6).
-@Suite(.serialized, .timeLimit(.minutes(5))) struct InvitationTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct InvitationTests {
     /// The answer to the proof of somebody with these keys.
     private func prove(
         _ somebody: TestIdentity, _ bench: AuthBench, as id: WhisperID? = nil, with invitation: String? = nil,
@@ -150,6 +150,20 @@ import LocalStack
                 return try await group.reduce(into: String?.none) { if let count = $1 { $0 = count } }
             }
             #expect(try await Self.identities(bench) == atCommit)
+        }
+    }
+
+    @Test func aRegistrationAndAChangeOfTheModeWaitForEachOther() async throws {
+        try await AuthBench.run { bench in
+            // A registration is under way.
+            let shared: SQL = "SELECT pg_advisory_xact_lock_shared(hashtextextended('auth.registration', 0))"
+            try await bench.collide(with: [shared]) { try await self.choose(.closed, bench) }
+            // A change is under way. The registration goes by the mode that it leaves.
+            let alone: SQL = "SELECT pg_advisory_xact_lock(hashtextextended('auth.registration', 0))"
+            let answer = try await bench.collide(with: [alone, "UPDATE auth.registration SET mode = 'open'"]) {
+                try await self.prove(TestIdentity(1), bench)
+            }
+            _ = try answer.login()
         }
     }
 

@@ -4,7 +4,7 @@ import Testing
 @testable import WhisperCore
 
 /// The typed functions of the facade, against a server in memory.
-@Suite(.timeLimit(.minutes(2))) struct TypedCoreTests {
+@Suite(.timeLimit(.minutes(20))) struct TypedCoreTests {
     private let kit: CoreTests
 
     init() throws { self.kit = try CoreTests() }

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Operators choose who may register (contract §20.6), by `/admin` and at the console.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct DoorTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct DoorTests {
     private static let registration = "/admin/registration"
     private static let invitations = "/admin/invitations"
 
