@@ -12,10 +12,12 @@ import LocalStack
     /// The answer to the proof of somebody with these keys.
     private func prove(
         _ somebody: TestIdentity, _ bench: AuthBench, as id: WhisperID? = nil, with invitation: String? = nil,
-        connection: UInt64 = 1
+        pushToken: String? = nil, connection: UInt64 = 1
     ) async throws -> Answer {
         let challenge = try await bench.challenge(somebody, as: id, connection: connection)
-        let more = invitation.map { #","invitation":"\#($0)""# } ?? ""
+        let more = [("invitation", invitation), ("pushToken", pushToken)].map { name, value in
+            value.map { #","\#(name)":"\#($0)""# } ?? ""
+        }.joined()
         return await bench.send(
             "register_proof", somebody.proof(challenge.id, signing: challenge.bytes, as: id, more: more),
             connection: connection)
@@ -150,6 +152,22 @@ import LocalStack
                 return try await group.reduce(into: String?.none) { if let count = $1 { $0 = count } }
             }
             #expect(try await Self.identities(bench) == atCommit)
+        }
+    }
+
+    @Test func aRefusedRegistrationTakesNobodysPushToken() async throws {
+        try await AuthBench.run { bench in
+            _ = try (try await self.prove(TestIdentity(1), bench, pushToken: "shared")).login()
+            let holder = "SELECT whisper_id FROM auth.devices WHERE push_token = 'shared'"
+            let alice = try await bench.sql(holder)
+            try await self.choose(.closed, bench)
+            #expect(try await self.prove(TestIdentity(2), bench, pushToken: "shared").reason == .registrationClosed)
+            #expect(try await bench.sql(holder) == alice)
+            // Somebody who is added takes it: the phone has another identity now.
+            try await self.choose(.open, bench)
+            _ = try (try await self.prove(TestIdentity(2), bench, pushToken: "shared")).login()
+            let bob = try await bench.sql(holder)
+            #expect(bob != alice && !bob.isEmpty)
         }
     }
 

@@ -55,8 +55,10 @@ package struct DeviceTable: Sendable {
     }
 
     /// Takes tokens from other devices that have them. Transactions with the same token wait for each other.
+    /// - Parameter session: SHA-256 of a token. If given, tokens are taken only if this session exists.
     static func taking(
-        push: String?, voip: String?, for identity: WhisperID, _ device: PostgresUUID, at now: StoreTime
+        push: String?, voip: String?, for identity: WhisperID, _ device: PostgresUUID, at now: StoreTime,
+        ifSession session: Bytes32? = nil
     ) -> [SQL] {
         guard push != nil || voip != nil else { return [] }
         return [
@@ -71,6 +73,7 @@ package struct DeviceTable: Sendable {
                 voip_token = CASE WHEN voip_token = \(voip) THEN NULL ELSE voip_token END,
                 updated_at = \(now)
             WHERE (push_token = \(push) OR voip_token = \(voip)) AND (whisper_id <> \(identity) OR device_id <> \(device))
+                AND (\(session)::bytea IS NULL OR EXISTS (SELECT FROM auth.sessions WHERE token_hash = \(session)))
             """,
         ]
     }

@@ -4,7 +4,7 @@ import Store
 
 /// A new identity with its device and its first session: stored all or nothing.
 ///
-/// One statement stores them: nobody has a session or a device to be ended yet. A login of an identity that is known changes the
+/// One statement stores the identity and its session, and two the device: no session or device has to end first. A login of an identity that is known changes the
 /// same three tables step by step, in a transaction (`Registration`).
 struct FirstLogin: Sendable {
     let identity: IdentityKeys
@@ -35,11 +35,19 @@ struct FirstLogin: Sendable {
     /// - Returns: for its outcome. The pipeline throws `.unique` if another transaction has registered one of the keys, or one of the
     ///   tokens, meanwhile.
     func add(to pipeline: inout Pipeline) -> Pipeline.Ticket<Outcome> {
+        let outcome = pipeline.add(self.statement)
+        // The session exists if the identity was added. Only then is the device stored, and takes its tokens from others.
         pipeline.add(
             DeviceTable.taking(
                 push: self.pushToken, voip: self.voipToken, for: self.identity.whisperID,
-                PostgresUUID(self.session.device), at: self.now))
-        return pipeline.add(self.statement)
+                PostgresUUID(self.session.device), at: self.now, ifSession: self.session.tokenHash))
+        pipeline.add(
+            """
+            INSERT INTO auth.devices (whisper_id, device_id, platform, push_token, voip_token, updated_at)
+            SELECT whisper_id, device_id, platform, \(self.pushToken), \(self.voipToken), \(self.now)
+            FROM auth.sessions WHERE token_hash = \(self.session.tokenHash)
+            """)
+        return outcome
     }
 
     /// Locks the invitation, adds the identity, and counts the use from what was added: a use that ends in `taken` costs nothing, and
@@ -67,11 +75,6 @@ struct FirstLogin: Sendable {
             ), used AS (
                 UPDATE auth.invitations SET uses_left = uses_left - 1
                 WHERE invitation_id = (SELECT invitation_id FROM invitation) AND EXISTS (SELECT FROM added)
-            ), device AS (
-                INSERT INTO auth.devices (whisper_id, device_id, platform, push_token, voip_token, updated_at)
-                SELECT whisper_id, \(PostgresUUID(self.session.device)), \(self.session.platform.rawValue),
-                    \(self.pushToken), \(self.voipToken), \(self.now)
-                FROM added
             ), session AS (
                 INSERT INTO auth.sessions (token_hash, whisper_id, device_id, platform, epoch, expires_at)
                 SELECT \(self.session.tokenHash), whisper_id, \(PostgresUUID(self.session.device)),
