@@ -25,6 +25,7 @@ package enum ErrorCode: String, CaseIterable, Sendable {
 }
 
 /// Why a code was answered, where one code has several causes that a client treats differently (contract §20.1).
+/// Services number reasons by their place here, so a new one goes to the end.
 package enum RefusalReason: String, CaseIterable, Sendable {
     /// Nobody new may register now.
     case registrationClosed

@@ -19,6 +19,8 @@ final class RegistrationHint: Sendable {
         {
             return known.mode
         }
+        // Others use the earlier mode meanwhile: one of them asks.
+        self.known.withLock { if let earlier = $0 { $0 = (earlier.mode, now) } }
         let mode = try await self.pool.query(RegistrationDoor.mode(usual: self.usual))
         self.known.withLock { $0 = (mode, now) }
         return mode

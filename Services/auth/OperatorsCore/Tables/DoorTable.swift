@@ -38,6 +38,8 @@ package struct DoorTable: Sendable {
         _ mode: RegistrationMode?, at now: StoreTime, in transaction: borrowing Transaction
     ) async throws(StoreError) {
         // Registrations share this lock: after this commit none of them adds an identity by the earlier mode.
+        // All first logins wait for this lock. A process that stands still in between loses it.
+        try await transaction.execute("SELECT set_config('idle_in_transaction_session_timeout', '2000', true)")
         try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended('auth.registration', 0))")
         guard let mode else {
             try await transaction.execute("DELETE FROM auth.registration")
