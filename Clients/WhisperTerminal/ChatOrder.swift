@@ -45,20 +45,20 @@ enum ChatOrder: Equatable {
         case .rest(_, let order): self = (rest.isEmpty ? nil : order(rest)) ?? .misused(entry.usage)
         case .message(_, let order):
             let (number, text) = Self.message(rest)
-            self = order(number, text) ?? .misused(entry.usage)
+            self = ((1...Self.numberMax).contains(number) ? order(number, text) : nil) ?? .misused(entry.usage)
         }
     }
 
     /// Messages that are counted back.
     private static let numberMax = CoreLimits.listMax
 
-    /// - Returns: which message `-N` names, and what stands behind it. Without `-N` it is the latest one.
+    /// - Returns: the number of `-N`, also one that no message has, and the text behind it. Without `-N` it is 1, the latest one.
     private static func message(_ rest: String) -> (Int, String) {
         let words = rest.split(separator: " ", maxSplits: 1)
-        guard let first = words.first, first.hasPrefix("-"), let number = Int(first.dropFirst()),
-            (1...Self.numberMax).contains(number)
+        guard let first = words.first, first.count > 1, first.hasPrefix("-"),
+            first.dropFirst().allSatisfy({ ("0"..."9").contains($0) })
         else { return (1, rest) }
-        return (number, words.count == 2 ? String(words[1]).trimmed : "")
+        return (Int(first.dropFirst()) ?? 0, words.count == 2 ? String(words[1]).trimmed : "")
     }
 
     // MARK: Help

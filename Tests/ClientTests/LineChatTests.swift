@@ -121,7 +121,8 @@ extension CoreClientTests {
             [
                 "/react -2 👍", "/react 👎", "/react", "/reply -2 an answer", "more", "/edit -2 the answer",
                 "/delete", "/edit -2 nothing", "/react -3 👍", "/search SECOND", "/members", "/verify", "/verified yes",
-                "/reply", "/delete it", "/verified maybe", "/search",
+                "/reply", "/delete it", "/verified maybe", "/search", "/reply -0 no", "/reply -300 no", "/react -201",
+                "/edit -300 no",
             ])
         let texts = try store.messages(with: bobID, limit: 9)
         #expect(

@@ -22,7 +22,7 @@ struct InboxCommand: AsyncParsableCommand {
         // Beside lists for programs, people are told elsewhere.
         let isJSON = self.list.json
         let note: @Sendable (String) -> Void = { line in
-            if isJSON { DaemonSession.write(Array("\(line)\n".utf8), to: STDERR_FILENO) } else { print(line) }
+            if isJSON { DaemonSession.write(Array("\(line)\n".utf8), to: STDERR_FILENO) } else { printLine(line) }
         }
         try await self.options.talk { core in
             let isHere = core.isHere
@@ -49,7 +49,7 @@ struct InboxCommand: AsyncParsableCommand {
             let isAnyShown =
                 isJSON
                 ? try await inbox.showJSON(isPeeking: self.peek)
-                : try await inbox.show(isPeeking: self.peek) { print($0) }
+                : try await inbox.show(isPeeking: self.peek) { printLine($0) }
             // Marks that do not get through now go with the next connection. A daemon stays connected.
             if let notice = try await core.outboxNotice() { note(style.yellow(notice)) }
             guard isAnyShown, !self.peek, case .caughtUp = end, isHere else { return }

@@ -26,7 +26,8 @@ actor LiveListening {
         self.wish = wish
         self.whisperer = whisperer
         self.leavesAtEnd = leavesAtEnd
-        self.screen = ListenScreen(isPlain: isatty(STDOUT_FILENO) == 0, width: RawTerminal.size.width)
+        self.screen = ListenScreen(
+            isPlain: isatty(STDOUT_FILENO) == 0 || Style.isTerminalPlain, width: RawTerminal.size.width)
     }
 
     private var conversation: ConversationID { self.wish.link.conversation }
@@ -49,7 +50,7 @@ actor LiveListening {
             switch event {
             case .connection(CoreClient.disconnected): throw CoreClient.ended
             case .connection(.stopped(let reason)): return .stopped(reason)
-            case .connection(.away(let why, _)): self.write(self.screen.add("○ away: \(why)"))
+            case .connection(.away(let why, _)): self.write(self.screen.add(Style.output.worded("○ away: \(why)")))
             case .live(self.conversation, .over(let end, let note)):
                 return .over(describe(end, whisperer: self.whisperer, note: note))
             case .live(self.conversation, let news):
@@ -71,7 +72,9 @@ actor LiveListening {
             self.newestLine = max(self.newestLine, number)
             self.write(self.screen.add(isLate ? "… line \(number): \(text.string)" : text.string))
         default:
-            if let words = describe(news, whisperer: self.whisperer) { self.write(self.screen.add(words)) }
+            if let words = describe(news, whisperer: self.whisperer) {
+                self.write(self.screen.add(Style.output.worded(words)))
+            }
         }
     }
 

@@ -18,7 +18,8 @@ struct Style: Sendable {
 
     /// A line without the signs that a screen reader spells out, or leaves out.
     func worded(_ line: String) -> String {
-        guard self.isPlain else { return line }
+        // A line of JSON is for programs.
+        guard self.isPlain, line.first != "{" else { return line }
         var line = line
         if let first = line.first, "●○✉?!+-♪…".contains(first), line.dropFirst().first == " " {
             line.removeFirst(2)
