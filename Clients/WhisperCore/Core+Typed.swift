@@ -122,7 +122,8 @@ extension Core {
     /// Messages of others from here on, and those that came for the same consumer before and were not taken.
     ///
     /// A message is acknowledged when the next one is asked for: it comes again if the process is killed before. The stream ends when
-    /// the core is closed or suspended. A consumer has one reader.
+    /// the core is closed or suspended. A consumer has one reader. Messages that were not taken within
+    /// `CoreLimits.eventsKeptDays`, or before the latest `CoreLimits.eventsKeptMax` events, do not come.
     /// - Parameter consumer: a name that stays the same.
     /// - Throws: `.tooMany` with too many consumers; `.noIdentity`, `.suspended`, `.closed`, `.store`.
     public func messages(for consumer: String = "messages") throws(CoreError) -> AsyncStream<IncomingMessage> {
@@ -169,24 +170,34 @@ extension Core {
 
         func next() async -> IncomingMessage? {
             if let given = self.given.take(), !self.acknowledge(given) { return nil }
-            for await _ in self.core.watchers.news() {
-                guard self.waiting.isEmpty else { break }
-                guard let opened = try? self.core.opened(),
-                    let events = try? opened.store.events(after: self.position, limit: CoreLimits.eventsReadMax)
-                else { return nil }
-                self.waiting = events.compactMap(Self.message)[...]
-                if let last = events.last { self.position = last.number }
-                // Events of other kinds are done.
-                if self.waiting.isEmpty, let last = events.last, !self.acknowledge(last.number) { return nil }
-                guard self.waiting.isEmpty else { break }
-            }
+            if self.waiting.isEmpty { await self.fill() }
             guard let first = self.waiting.popFirst() else { return nil }
             self.given = first.number
             return first.message
         }
 
+        /// Reads events until there is a message, or the core is closed or suspended. A store that fails is read again.
+        private func fill() async {
+            for await _ in self.core.watchers.news() {
+                guard let opened = try? self.core.opened() else { return }
+                while self.waiting.isEmpty,
+                    let events = try? opened.store.events(after: self.position, limit: CoreLimits.eventsReadMax),
+                    let last = events.last
+                {
+                    self.position = last.number
+                    self.waiting = events.compactMap(Self.message)[...]
+                    // Events of other kinds are done.
+                    if self.waiting.isEmpty { _ = self.acknowledge(last.number) }
+                }
+                guard self.waiting.isEmpty else { return }
+            }
+        }
+
+        /// - Returns: whether the core is open. The next acknowledgement makes up for one that the store has refused.
         private func acknowledge(_ number: Int64) -> Bool {
-            (try? self.core.opened().store.acknowledge(number, by: self.consumer)) != nil
+            guard let opened = try? self.core.opened() else { return false }
+            _ = try? opened.store.acknowledge(number, by: self.consumer)
+            return true
         }
 
         private static func message(_ event: ConsumedEvent) -> (number: Int64, message: IncomingMessage)? {
