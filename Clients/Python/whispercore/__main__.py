@@ -25,6 +25,8 @@ def key(path):
     if path is None:
         return None
     with open(path, "rb") as file:
+        if os.fstat(file.fileno()).st_mode & 0o077:
+            sys.exit(f"error: the key file {path} must have mode 0600")
         return file.read(KEY_BYTES_MAX)
 
 
@@ -34,11 +36,13 @@ def new(options):
         sys.exit("error: the words are shown on a terminal alone; or name a --words-file")
     config = {"caFile": os.path.abspath(options.ca)} if options.ca else {}
     with Core(options.folder, options.server, key=key(options.key_file), **config) as core:
+        # Before there is an identity: a file that cannot be made must not cost its words.
+        file = options.words_file and open(os.open(options.words_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w")
         words = core.send("identity_create")["words"]
-        if options.words_file is None:
+        if file is None:
             print(f"Write these words down. The person who has them is this identity:\n\n    {words}\n")
         else:
-            with open(os.open(options.words_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            with file:
                 file.write(words + "\n")
         print(core.online())
 
@@ -88,7 +92,7 @@ def main():
 if __name__ == "__main__":
     try:
         main()
-    except CoreError as error:
+    except (CoreError, OSError) as error:
         sys.exit(f"error: {error}")
     except KeyboardInterrupt:
         sys.exit(130)

@@ -35,7 +35,8 @@ class Reader:
         self.send("events_subscribe", consumer=consumer)
         while True:
             try:
-                event = self.receive()
+                # A second at a time: Python handles Ctrl-C between two calls.
+                event = self.receive(1)
             except Closed:
                 return
             if event is None:

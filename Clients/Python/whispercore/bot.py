@@ -80,7 +80,8 @@ class Bot:
         self.core.send("connect")
         while True:
             try:
-                event = self.later.popleft() if self.later else self.core.receive()
+                # A second at a time: Python handles Ctrl-C between two calls.
+                event = self.later.popleft() if self.later else self.core.receive(1)
                 if event is not None:
                     self.serve(event)
             except Closed:
