@@ -189,7 +189,7 @@ dist-wheel: test-dependencies
 
 dist-library:
 	@rm -rf .build/library && name=libwhispercore-$(RELEASE)-linux-x86_64 && ./deploy/stage-library $(PROGRAMS)/libwhispercore.so .build/library/$$name && \
-	  mkdir -p dist && tar -C .build/library --sort=name --owner=0 --group=0 --numeric-owner --mtime=@315532800 -cJf dist/$$name.tar.xz $$name && ls -l dist/$$name.tar.xz
+	  mkdir -p dist && tar -C .build/library --sort=name --owner=0 --group=0 --numeric-owner --mtime=@315532800 -czf dist/$$name.tar.gz $$name && ls -l dist/$$name.tar.gz
 
 images:
 	@./deploy/build-images
