@@ -68,7 +68,7 @@ struct UnbanCommand: AsyncParsableCommand {
     func run() async throws {
         _ = try await self.options.server().post(
             "admin/unban", Body(whisperId: identity(self.id), guestId: guest(self.id), reason: self.reason))
-        print("Lifted: \(self.id) is not banned any more.")
+        print("Done: \(self.id) is not banned now.")
     }
 }
 

@@ -117,14 +117,14 @@ struct InvitationsCommand: AsyncParsableCommand {
     func run() async throws {
         let body = try await self.options.server().get("admin/invitations", self.page.query)
         try self.options.show(body, as: Answer.self) { answer in
-            guard !answer.invitations.isEmpty else { return ["There are no invitations."] }
-            return answer.invitations.map { invitation in
+            let lines = answer.invitations.map { invitation in
                 let end = invitation.revokedAt.map { "revoked \(time($0))" } ?? "until \(time(invitation.expiresAt))"
                 let label = invitation.label.map { "  “\(harmlessLine($0))”" } ?? ""
                 let used = invitation.usesMax - invitation.usesLeft
                 return
                     "\(time(invitation.createdAt))  \(invitation.invitationId)  \(used) of \(invitation.usesMax) used  \(end)\(label)"
-            } + PageOptions.more(answer.nextCursor)
+            }
+            return listed(lines, else: "There are no invitations.") + PageOptions.more(answer.nextCursor)
         }
     }
 }

@@ -110,7 +110,9 @@ import Testing
             let id = try #require(list.firstMatch(of: #/data-invitation="([^"]*)"/#)).1
             #expect(try await browser.submit("/console/invitations/\(id)/revoke", [:]).status == 303)
             #expect(try await viewer.get(page).text.contains("revoked"))
-            #expect(try await browser.submit(page, ["mode": "default"]).status == 303)
+            let long = String(repeating: "x", count: Limits.banReasonCharacters.upperBound + 1)
+            #expect(try await browser.submit(page, ["mode": "default", "reason": long]).status == 400)
+            #expect(try await browser.submit(page, ["mode": "default", "reason": "over"]).status == 303)
             #expect(try await viewer.get(page).text.contains("As the setting REGISTRATION says."))
         }
     }

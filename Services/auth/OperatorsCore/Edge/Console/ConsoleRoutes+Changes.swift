@@ -41,15 +41,13 @@ extension ConsoleRoutes {
     func choose(
         _ visit: Visit, _ form: URLEncodedForm, _ call: inout AdminGate.Call
     ) async throws(HTTPRefusal) -> String {
-        if form["mode"] == "default" {
-            try await self.service.choose(nil, reason: form.filled("reason"), &call)
-        } else {
-            var json = JSONWriter()
-            json.add("mode", form["mode"])
-            json.add("reason", form.filled("reason"))
-            let body = try JSONBody.read(DoorOperations.SetRegistration.self, in: json.finished())
-            try await self.service.choose(body.mode, reason: body.reason, &call)
-        }
+        let isUsual = form["mode"] == "default"
+        var json = JSONWriter()
+        // The reason has the bound of the API's, also without a mode.
+        json.add("mode", isUsual ? RegistrationMode.open.rawValue : form["mode"])
+        json.add("reason", form.filled("reason"))
+        let body = try JSONBody.read(DoorOperations.SetRegistration.self, in: json.finished())
+        try await self.service.choose(isUsual ? nil : body.mode, reason: body.reason, &call)
         return URLEncodedForm.address("/console/registration", [("done", CompletedChange.chosen.rawValue)])
     }
 
