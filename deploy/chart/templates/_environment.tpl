@@ -29,6 +29,7 @@
 {{- end }}
 {{- if eq .name "auth" }}
 - { name: DATABASE_BYTES_MAX, value: {{ $values.postgres.bytesMax | int64 | quote }} }
+- { name: REGISTRATION, value: {{ $values.registration | quote }} }
 {{- else if eq .name "push" }}
 {{- $push := $values.push }}
 - { name: APNS_KEY_FILE, value: {{ ternary "/run/secrets/apns_key.p8" "" (ne $push.apns.keyId "") | quote }} }
