@@ -17,14 +17,5 @@ package struct InvitationToken: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// Reads a token, or the link that carries it: `whisper://invite/{host[:port]}#{token}`. Behind the token more fields may stand.
-    package init?(tokenOrLink text: some StringProtocol) {
-        guard let mark = text.lastIndex(of: "#") else {
-            self.init(text)
-            return
-        }
-        self.init(text[text.index(after: mark)...].prefix { $0 != "&" })
-    }
-
     package var text: String { Base64URL.encode(self.bytes) }
 }

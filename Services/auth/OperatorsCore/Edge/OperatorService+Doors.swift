@@ -43,7 +43,6 @@ extension OperatorService {
     ) async throws(HTTPRefusal) -> NewInvitation {
         let (id, token) = (UUIDText.random(), InvitationToken(random: randomBytes(InvitationToken.byteCount)))
         call.event.target = "\(id)"
-        call.event.note = wish.label
         let (event, now) = (call.event, self.clock.store)
         let expiresAt = try await self.changed { transaction throws(StoreError) -> Timestamp? in
             let expiresAt = try await self.doors.add(
