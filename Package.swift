@@ -201,14 +201,24 @@ let package = Package(
                 nioTLS,
             ], migrations: true),
         executable("push", "PushCore", ["RedisBus", "Store"]),
+        // Principals of calls, conversations and rooms, their relays, and what owners of shares have in common.
+        core(
+            "calls", "Participants",
+            ["Contract", "ClusterContract", "Bus", "Jobs", "Store", "Telemetry", "ServerCrypto", log]),
         core(
             "calls", "CallsCore",
             [
-                "Contract", "ClusterContract", "Bus", "Jobs", "Store", "Telemetry", "ServerCrypto", "HTTPAccess",
-                "WebPages", log,
-                hummingbird,
+                "Participants", "Contract", "ClusterContract", "Bus", "Jobs", "Store", "Telemetry", "ServerCrypto",
+                "HTTPAccess", "WebPages", log, hummingbird,
             ], migrations: true),
-        executable("calls", "CallsCore", ["RedisBus", "Store"]),
+        // Rooms: another core of the same process and schema.
+        core(
+            "calls", "RoomsCore",
+            [
+                "Participants", "Contract", "ClusterContract", "Bus", "Jobs", "Store", "Telemetry", "ServerCrypto",
+                "HTTPAccess", log, hummingbird,
+            ]),
+        executable("calls", "CallsCore", ["RoomsCore", "Participants", "RedisBus", "Store"]),
         core(
             "attachments", "AttachmentsCore",
             [
@@ -341,9 +351,8 @@ let package = Package(
         .executableTarget(
             name: "Simulation",
             dependencies: [
-                "GatewayCore", "RouterCore", "AuthCore", "PushCore", "CallsCore", "WhisperClient", "Bus", "Contract",
-                "ClusterContract",
-                "Store", "ServerCrypto", "StoreModel",
+                "GatewayCore", "RouterCore", "AuthCore", "PushCore", "CallsCore", "RoomsCore", "Participants",
+                "WhisperClient", "Bus", "Contract", "ClusterContract", "Store", "ServerCrypto", "StoreModel",
                 "TestKit", "CSimulation", log, nioCore, arguments,
             ],
             path: "TestSupport/Simulation", swiftSettings: strict,
@@ -368,8 +377,8 @@ let package = Package(
         tests(
             "CallsTests",
             [
-                "CallsCore", "Contract", "ClusterContract", "Bus", "Store", "ServerCrypto", "Telemetry", "TestKit",
-                "LocalStack", log,
+                "CallsCore", "RoomsCore", "Participants", "Jobs", "Contract", "ClusterContract", "Bus", "Store",
+                "ServerCrypto", "Telemetry", "TestKit", "LocalStack", log,
             ]),
         tests("WebPagesTests", ["WebPages"]),
         // The service auth with both of its cores, for the tests of either.

@@ -23,7 +23,11 @@ package enum Keyspace {
     /// Gateway, auth → calls: one stream per share of the live conversations, read by the one process that owns it.
     package static func live(_ share: LiveShare) -> StreamName<LiveJob> { StreamName("live:\(share.index)") }
 
-    /// The stream of frames for a service; `nil` for those that take none this way. Calls have `calls(_:)`, conversations `live(_:)`.
+    /// Gateway → calls: one stream per share of the rooms, read by the one process that owns it.
+    package static func rooms(_ share: RoomShare) -> StreamName<RoomJob> { StreamName("rooms:\(share.index)") }
+
+    /// The stream of frames for a service; `nil` for those that take none this way. Calls have `calls(_:)`, conversations `live(_:)`,
+    /// rooms `rooms(_:)`.
     package static func requests(to service: ServiceName) -> StreamName<ServiceRequest>? {
         switch service {
         case .auth: Self.auth

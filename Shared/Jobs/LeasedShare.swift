@@ -26,3 +26,7 @@ extension CallShare: LeasedShare {
 extension LiveShare: LeasedShare {
     package var stream: String { Keyspace.live(self).name }
 }
+
+extension RoomShare: LeasedShare {
+    package var stream: String { Keyspace.rooms(self).name }
+}

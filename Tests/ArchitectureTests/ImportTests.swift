@@ -39,13 +39,15 @@ private enum Architecture {
         "RouterCore": core.union(["Jobs"]),
         "AttachmentsCore": core.union(nio).union(["HTTPAccess", "Hummingbird", "NIOHTTP1", "NIOSSL"]),
         "PushCore": nio.union(core).union(["Jobs", "CNghttp2", "DequeModule", "NIOSSL", "NIOTLS"]),
-        "CallsCore": core.union(["Jobs", "HTTPAccess", "Hummingbird", "WebPages"]),
+        "Participants": core.union(["Jobs"]),
+        "CallsCore": core.union(["Participants", "Jobs", "HTTPAccess", "Hummingbird", "WebPages"]),
+        "RoomsCore": core.union(["Participants", "Jobs", "HTTPAccess", "Hummingbird"]),
         "gateway": nio.union(["GatewayCore", "ServiceRuntime", "RedisBus"]),
         "auth": main.union(["AuthCore", "OperatorsCore", "HTTPAccess", "Contract"]),
         "router": main.union(["RouterCore"]),
         "push": main.union(["PushCore"]),
         "attachments": main.union(["AttachmentsCore", "HTTPAccess", "Telemetry"]),
-        "calls": main.union(["CallsCore"]),
+        "calls": main.union(["CallsCore", "RoomsCore", "Participants"]),
         // The other end of the wire
         "SQLite": ["CSQLite"],
         "WhisperClient": nio.union([
@@ -73,8 +75,9 @@ private enum Architecture {
         "PushPeers": nio.union(["CNghttp2", "Contract", "ServerCrypto", "NIOSSL", "NIOTLS", "Foundation"]),
         "StoreModel": ["Contract", "ClusterContract", "Store"],
         "Simulation": nio.union(core).union([
-            "GatewayCore", "RouterCore", "AuthCore", "PushCore", "CallsCore", "WhisperClient", "StoreModel", "TestKit",
-            "CSimulation",
+            "GatewayCore", "RouterCore", "AuthCore", "PushCore", "CallsCore", "RoomsCore", "Participants",
+            "WhisperClient",
+            "StoreModel", "TestKit", "CSimulation",
             "ArgumentParser", "_Concurrency",
         ]),
         "LoadTool": nio.union([

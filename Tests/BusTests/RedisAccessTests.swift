@@ -80,7 +80,7 @@ import Testing
             try await bus.waitUntilConnected(for: .seconds(5))
             for stream in [
                 Keyspace.mailbox(Partition.all[0]).name, Keyspace.mailbox(Partition.all.last!).name, "auth", "groups",
-                "calls:0",
+                "calls:0", "live:0", "rooms:0",
             ] {
                 try await bus.append([1], to: stream)
             }
@@ -151,6 +151,9 @@ import Testing
 
             await self.expectRefused("auth reads what others say to live conversations") { () async throws(BusError) in
                 _ = try await bus.read([("live:0", .start)], limit: 1, blockFor: .zero)
+            }
+            await self.expectRefused("auth speaks to rooms") { () async throws(BusError) in
+                try await bus.append([1], to: "rooms:0")
             }
             await self.expectRefused("auth reads mail") { () async throws(BusError) in
                 _ = try await bus.read([(Keyspace.mailbox(Partition.all[0]).name, .start)], limit: 1, blockFor: .zero)
@@ -229,8 +232,11 @@ import Testing
         try await self.withUsers { server in
             let bus = self.bus(server, "calls")
             try await bus.waitUntilConnected(for: .seconds(5))
-            #expect(try await bus.read([("calls:0", .start)], limit: 1, blockFor: .zero).isEmpty)
-            bus.trim("calls:0", through: EntryID(milliseconds: 1, sequence: 0))
+            for stream in ["calls:0", "live:0", "rooms:0"] {
+                #expect(try await bus.read([(stream, .start)], limit: 1, blockFor: .zero).isEmpty)
+                bus.trim(stream, through: EntryID(milliseconds: 1, sequence: 0))
+            }
+            try await bus.append([1], to: "rooms:0")
             for key in ["call:x", "engaged:0:A", "canary:1"] {
                 try await bus.set(KeyName(key), to: [1], for: .seconds(9))
             }

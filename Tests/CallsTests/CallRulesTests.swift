@@ -1,6 +1,7 @@
 import CallsCore
 import ClusterContract
 import Contract
+import Participants
 import Testing
 import TestKit
 

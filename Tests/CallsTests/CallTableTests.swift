@@ -1,5 +1,6 @@
 @testable import CallsCore
 import Contract
+import Participants
 import LocalStack
 import Logging
 import Store

@@ -1,8 +1,9 @@
-@testable import CallsCore
 import ClusterContract
 import Contract
 import TestKit
 import Testing
+
+@testable import RoomsCore
 
 /// A request that is read again is not done again.
 @Suite struct HandledRequestsTests {
@@ -17,17 +18,17 @@ import Testing
         handled.note([self.address(1)], at: self.start)
         #expect(handled.contains(self.address(1)) && !handled.contains(self.address(2)))
         handled.note([self.address(2)], at: self.start + ClusterLimits.frameAgeMax)
-        handled.note([self.address(3)], at: self.start + CallLimits.handledFor)
+        handled.note([self.address(3)], at: self.start + RoomOwnerLimits.handledFor)
         #expect(handled.contains(self.address(1)))
-        handled.note([self.address(4)], at: self.start + CallLimits.handledFor * 2)
+        handled.note([self.address(4)], at: self.start + RoomOwnerLimits.handledFor * 2)
         #expect(!handled.contains(self.address(1)) && handled.contains(self.address(3)))
     }
 
     @Test func thereIsABound() {
         var handled = HandledRequests()
-        handled.note((0..<3 * CallLimits.handledMax).map { self.address($0) }, at: self.start)
+        handled.note((0..<3 * RoomOwnerLimits.handledMax).map { self.address($0) }, at: self.start)
         #expect(!handled.contains(self.address(0)))
-        #expect(handled.contains(self.address(3 * CallLimits.handledMax - 1)))
+        #expect(handled.contains(self.address(3 * RoomOwnerLimits.handledMax - 1)))
     }
 
     /// A new master has the stream from its start. The guest's leaving, which is there, does not take its new seat.
@@ -41,11 +42,11 @@ import Testing
             receivedAt: bench.now)
         var handled = HandledRequests()
         for _ in 1...2 {
-            var batch = LiveBatch()
-            batch.add(.frame(leave), share: LiveShare(of: bench.room.id), age: .zero)
-            batch.rooms.drop(handled)
-            for frame in batch.rooms.frames { bench.rules(for: [frame.principal.id]) { _ = $0.received(frame) } }
-            handled.note(batch.rooms.asked, at: self.start)
+            var batch = RoomBatch()
+            batch.add(.frame(leave), share: RoomShare(of: bench.room.id), age: .zero)
+            batch.drop(handled)
+            for frame in batch.frames { bench.rules(for: [frame.principal.id]) { _ = $0.received(frame) } }
+            handled.note(batch.asked, at: self.start)
             _ = try bench.send("room_join", bench.join(guest.keys, proof: bench.proof), as: guest)
         }
         // The first one was given up.

@@ -1,6 +1,7 @@
-@testable import CallsCore
 import Contract
 import Testing
+
+@testable import RoomsCore
 
 /// The bounds of what waits for a participant who is away (contract §15.2).
 @Suite struct KeptSignalsTests {

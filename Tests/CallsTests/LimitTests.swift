@@ -1,17 +1,18 @@
 import CallsCore
 import ClusterContract
 import Contract
+import Participants
 import Testing
 
 /// Relations between the bounds of calls and the limits of the contract.
 @Suite struct LimitTests {
     @Test func aShareHasANewOwnerWithinARequest() {
-        let looks = CallLimits.idleInterval + CallLimits.leaseInterval
-        let takeover = CallLimits.frozenAfter + looks + CallLimits.readBlockMax
+        let looks = OwnerLimits.idleInterval + OwnerLimits.leaseInterval
+        let takeover = OwnerLimits.frozenAfter + looks + OwnerLimits.readBlockMax
         #expect(takeover < ClusterLimits.answerMax)
-        let pause = max(CallLimits.idleInterval, CallLimits.leaseInterval + CallLimits.readBlockMax)
-        let silence = pause + CallLimits.retryPause
-        #expect(silence * 2 < CallLimits.frozenAfter)
+        let pause = max(OwnerLimits.idleInterval, OwnerLimits.leaseInterval + OwnerLimits.readBlockMax)
+        let silence = pause + OwnerLimits.retryPause
+        #expect(silence * 2 < OwnerLimits.frozenAfter)
     }
 
     @Test func aCalleeIsReachedWhileItRings() {
@@ -42,7 +43,7 @@ import Testing
     @Test func linesAreGatheredForAMoment() {
         #expect(CallLimits.linesGatheredFor <= .milliseconds(250))
         #expect(
-            CallLimits.linesGatheredMax + CallLimits.jobsPerShareMax * LiveShare.count <= LiveLimits.linesToldMax)
+            CallLimits.linesGatheredMax + OwnerLimits.jobsPerShareMax * LiveShare.count <= LiveLimits.linesToldMax)
         #expect(CallLimits.linesGatheredFor * 4 < LiveLimits.lineStoredWithin)
         #expect(CallLimits.shareBodyBytesMax > LiveLimits.shareCiphertext.upperBound * 4 / 3 + 1_024)
         #expect(LiveLimits.sharesMax == 20 && LiveLimits.shareCiphertext.upperBound == 16_384)
@@ -55,7 +56,7 @@ import Testing
         #expect(LiveLimits.streamsOfIdentityMax <= LiveLimits.streamsOfProfileMax)
         #expect(LiveLimits.streamsOfProfileMax < LiveLimits.conversationsPerProfileMax)
         // A report names each present holder and listener before their conversation leaves the memory.
-        #expect(CallLimits.reportsMissedFor < CallLimits.pausedKeptFor)
+        #expect(OwnerLimits.reportsMissedFor < CallLimits.pausedKeptFor)
         #expect(CallLimits.pausedKeptFor <= .seconds(60))
     }
 
@@ -63,13 +64,13 @@ import Testing
     @Test func linesExpireAsFastAsTheyAreAccepted() {
         func rate(_ lines: Int, _ time: Duration) -> Double { Double(lines) / (time / .seconds(1)) }
         let accepted = rate(CallLimits.linesGatheredMax, CallLimits.linesGatheredFor)
-        let look = CallLimits.leaseInterval + CallLimits.linesSweptFor
+        let look = OwnerLimits.leaseInterval + CallLimits.linesSweptFor
         #expect(rate(CallLimits.linesSweptAtOnce, look) >= accepted)
         // A transcript has one line at least.
         #expect(CallLimits.transcriptsSweptAtOnce >= CallLimits.linesSweptAtOnce)
         // Lines that come meanwhile are stored in time.
         #expect(CallLimits.linesSweptFor + CallLimits.linesGatheredFor * 4 < LiveLimits.lineStoredWithin)
-        #expect(CallLimits.strangersCountedEvery < CallLimits.liveSweepInterval)
+        #expect(CallLimits.strangersCountedEvery < OwnerLimits.sweepInterval)
     }
 
     /// Contract §13b.
@@ -81,7 +82,7 @@ import Testing
     }
 
     @Test func aKeyOfPseudonymsOutlivesItsPeriod() {
-        #expect(CallLimits.relayPeriodMax < CallLimits.relayKeyLife)
-        #expect(CallLimits.relayPeriodMax < Limits.turnCredentialsTTL)
+        #expect(RelayPeriod.lengthMax < RelayPeriod.keyLife)
+        #expect(RelayPeriod.lengthMax < Limits.turnCredentialsTTL)
     }
 }

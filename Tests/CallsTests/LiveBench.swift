@@ -1,6 +1,7 @@
 @testable import CallsCore
 import ClusterContract
 import Contract
+import Participants
 import TestKit
 import Testing
 

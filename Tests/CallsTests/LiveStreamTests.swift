@@ -1,6 +1,8 @@
 @testable import CallsCore
 import ClusterContract
 import Contract
+import Jobs
+import Participants
 import TestKit
 import Testing
 
@@ -504,7 +506,7 @@ import Testing
         }
         #expect(bench.conversation.stream?.connection != nil, "it has just begun, and the report is older")
         #expect(bench.conversation.attendances[.guest(listener.id)]?.goneAt == nil)
-        bench.now = bench.now + CallLimits.reportsDoubtedFor
+        bench.now = bench.now + OwnerLimits.reportsDoubtedFor
         // Knocks at the listener's gateway. Who waits is named in no report.
         let guest = LiveBench.Listener(1)
         _ = try bench.send("live_knock", bench.knock(guest), as: guest)
@@ -533,7 +535,7 @@ import Testing
         bench.rules { $0.reported([entry], by: former.node, of: share) }
         #expect(bench.conversation.attendances[id]?.connection == present)
         // The joining may itself be an old one, of a connection that has ended.
-        bench.now = bench.now + CallLimits.reportsDoubtedFor
+        bench.now = bench.now + OwnerLimits.reportsDoubtedFor
         bench.rules { $0.reported([entry], by: former.node, of: share) }
         #expect(bench.conversation.attendances[id]?.connection == former)
     }

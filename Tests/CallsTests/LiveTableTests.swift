@@ -1,11 +1,14 @@
 @testable import CallsCore
 import ClusterContract
 import Contract
+import Participants
 import LocalStack
 import Logging
 import Store
 import TestKit
 import Testing
+
+@testable import Jobs
 
 /// Conversations in a real Postgres, read with the rights that the migrations granted and no more.
 @Suite struct LiveTableTests {

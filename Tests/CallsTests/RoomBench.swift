@@ -1,9 +1,11 @@
-@testable import CallsCore
 import ClusterContract
 import Contract
+import Participants
 import Telemetry
 import TestKit
 import Testing
+
+@testable import RoomsCore
 
 /// A book of rooms that tests drive by frames. Signatures are libsodium's.
 struct RoomBench {
@@ -18,7 +20,7 @@ struct RoomBench {
     var signals = KeptSignals()
     var now = LiveBench.start
     var facts = RoomFacts()
-    var tellings: [LiveTelling] = []
+    var effects: [RoomEffect] = []
     var misses: [UInt64] = []
 
     init() {
@@ -52,7 +54,7 @@ struct RoomBench {
         }
         var rules = RoomRules(book: self.book, signals: self.signals, facts: self.facts, at: self.now)
         let value = body(&rules)
-        (self.tellings, self.misses) = (rules.tellings, rules.misses)
+        (self.effects, self.misses) = (rules.effects, rules.misses)
         (self.book, self.signals) = (rules.book, rules.signals)
         self.book.commit()
         // As the tables would have it.
@@ -116,9 +118,9 @@ struct RoomBench {
     // MARK: What was told
 
     func frames(_ type: String, on connection: LiveConnection) -> [JSON] {
-        self.tellings.compactMap { telling in
-            guard case .frame(.connection(connection), type, let payload) = telling else { return nil }
-            return try? JSON(parsing: payload)
+        self.effects.compactMap { effect in
+            guard case .frame(connection, let frame) = effect, frame.type == type else { return nil }
+            return try? JSON(parsing: frame.payload)
         }
     }
 
@@ -127,7 +129,7 @@ struct RoomBench {
     }
 
     var woken: [WhisperID] {
-        self.tellings.compactMap { if case .wake(let identity, _) = $0 { identity } else { nil } }
+        self.effects.compactMap { if case .wake(let identity, _) = $0 { identity } else { nil } }
     }
 
     /// Created by the host, with a link.

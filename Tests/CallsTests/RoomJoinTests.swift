@@ -1,8 +1,10 @@
-@testable import CallsCore
 import ClusterContract
 import Contract
+import Participants
 import TestKit
 import Testing
+
+@testable import RoomsCore
 
 /// Who comes into a room, by what, and what strangers learn (contract §15.1, §15.3, §19).
 @Suite struct RoomJoinTests {

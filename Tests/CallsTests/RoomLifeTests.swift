@@ -1,8 +1,10 @@
-@testable import CallsCore
 import ClusterContract
 import Contract
+import Participants
 import TestKit
 import Testing
+
+@testable import RoomsCore
 
 /// Away and back, hosts, signals, and the end of a room (contract §15.2, §15.4).
 @Suite struct RoomLifeTests {
@@ -43,7 +45,7 @@ import Testing
             #expect(read[name] == offer[name]?.json, "\(name)")
         }
         _ = try bench.send("room_signal", offer, as: bench.host)
-        #expect(bench.tellings.isEmpty)
+        #expect(bench.effects.isEmpty)
         let forged = bench.signal("offer", from: host, to: guest, by: Keys())
         #expect(try bench.send("room_signal", forged, as: bench.host).code == .authFailed)
         let stranger = PrincipalID.guest(RoomBench.Guest(30).id)
@@ -63,7 +65,7 @@ import Testing
             _ = try bench.send(
                 "room_signal", bench.signal(kind, from: host, to: guest, by: bench.host.keys), as: bench.host)
         }
-        #expect(bench.tellings.isEmpty)
+        #expect(bench.effects.isEmpty)
         _ = try bench.send("room_join", bench.join(bench.guest.keys), as: bench.guest)
         // The older offer gave way to the newer one.
         let kinds = bench.frames("room_signal", on: bench.guest.connection).map { $0["kind"]?.string }
@@ -155,37 +157,37 @@ import Testing
     @Test func aReportHealsWhatWasLost() throws {
         var (bench, _) = try RoomBench.accepted()
         let (id, node) = (bench.room.id, bench.guest.connection.node)
-        bench.now = bench.now + CallLimits.reportsDoubtedFor
+        bench.now = bench.now + OwnerLimits.reportsDoubtedFor
         // The gateway knows nothing of the guest's connection: it has gone.
-        bench.rules { $0.reported([], by: node, of: LiveShare(of: id)) }
+        bench.rules { $0.reported([], by: node, of: RoomShare(of: id)) }
         #expect(bench.room.participants[.guest(bench.guest.id)]?.goneAt == bench.now)
         #expect(bench.room.participants[.identity(bench.host.id)]?.goneAt == nil)
         let entry = RoomReportEntry(
             room: id, connection: bench.guest.connection.connection, participant: .guest(bench.guest.id))
-        bench.rules { $0.reported([entry], by: node, of: LiveShare(of: id)) }
+        bench.rules { $0.reported([entry], by: node, of: RoomShare(of: id)) }
         #expect(
             bench.room.participants[.guest(bench.guest.id)]?.goneAt == nil
                 && bench.events(bench.host.connection).isEmpty)
         let stranger = RoomReportEntry(
             room: id, connection: ConnectionID(value: 77), participant: .guest(RoomBench.Guest(50).id))
-        bench.rules { $0.reported([entry, stranger], by: node, of: LiveShare(of: id)) }
+        bench.rules { $0.reported([entry, stranger], by: node, of: RoomShare(of: id)) }
         let place = LiveConnection(node: node, connection: ConnectionID(value: 77))
         #expect(Self.isContradicted(place, in: bench))
         #expect(bench.frames("room_left", on: place).map { $0["roomId"]?.string } == [bench.id])
-        #expect(bench.tellings.count == 2)
+        #expect(bench.effects.count == 2)
     }
 
     /// Its gateway made the report before it heard of the joining. Signals go straight on meanwhile, and none replaces another.
     @Test func aReportThatIsOlderThanAJoiningTakesNobodyAway() throws {
         var (bench, _) = try RoomBench.accepted()
         let (id, place) = (bench.room.id, bench.guest.connection)
-        bench.now = bench.now + CallLimits.reportsDoubtedFor - .milliseconds(1)
-        bench.rules { $0.reported([], by: place.node, of: LiveShare(of: id)) }
+        bench.now = bench.now + OwnerLimits.reportsDoubtedFor - .milliseconds(1)
+        bench.rules { $0.reported([], by: place.node, of: RoomShare(of: id)) }
         #expect(bench.room.participants[.guest(bench.guest.id)]?.reachable == place)
         // It comes back on the same connection, and that is as new.
         _ = try bench.send("room_join", bench.join(bench.guest.keys), as: bench.guest.principal, on: place)
         bench.now = bench.now + .milliseconds(1)
-        bench.rules { $0.reported([], by: place.node, of: LiveShare(of: id)) }
+        bench.rules { $0.reported([], by: place.node, of: RoomShare(of: id)) }
         #expect(bench.room.participants[.guest(bench.guest.id)]?.reachable == place)
         // That it has left is no report.
         bench.rules { $0.left(id, place) }
@@ -197,18 +199,18 @@ import Testing
     @Test func whoWasTakenForGoneHearsWhatTheRoomIsNow() throws {
         var (bench, _) = try RoomBench.accepted()
         let (id, place) = (bench.room.id, bench.guest.connection)
-        bench.now = bench.now + CallLimits.reportsDoubtedFor
-        bench.rules { $0.reported([], by: place.node, of: LiveShare(of: id)) }
+        bench.now = bench.now + OwnerLimits.reportsDoubtedFor
+        bench.rules { $0.reported([], by: place.node, of: RoomShare(of: id)) }
         _ = try bench.send("room_update", bench.named.with(["isLocked": true]), as: bench.host)
         #expect(bench.frames("room_event", on: place).isEmpty)
         let entry = RoomReportEntry(room: id, connection: place.connection, participant: .guest(bench.guest.id))
-        bench.rules { $0.reported([entry], by: place.node, of: LiveShare(of: id)) }
+        bench.rules { $0.reported([entry], by: place.node, of: RoomShare(of: id)) }
         let told = bench.frames("room_event", on: place)
         #expect(told.map { $0["event"]?.string } == ["updated"])
         #expect(told.first?["room"]?["revision"]?.integer == Int64(bench.room.revision))
         #expect(told.first?["room"]?["isLocked"] == .bool(true))
         // Who was reachable all the time hears nothing.
-        bench.rules { $0.reported([entry], by: place.node, of: LiveShare(of: id)) }
+        bench.rules { $0.reported([entry], by: place.node, of: RoomShare(of: id)) }
         #expect(bench.frames("room_event", on: place).isEmpty)
     }
 
@@ -218,7 +220,7 @@ import Testing
         let (id, place) = (bench.room.id, bench.guest.connection)
         _ = try bench.send("room_close", bench.named, as: bench.host)
         let entry = RoomReportEntry(room: id, connection: place.connection, participant: .guest(bench.guest.id))
-        bench.rules { $0.reported([entry], by: place.node, of: LiveShare(of: id)) }
+        bench.rules { $0.reported([entry], by: place.node, of: RoomShare(of: id)) }
         #expect(Self.isContradicted(place, in: bench))
         #expect(bench.frames("room_left", on: place).count == 1)
     }
@@ -231,9 +233,9 @@ import Testing
         let entries = [bench.guest.connection, older].map {
             RoomReportEntry(room: id, connection: $0.connection, participant: .guest(bench.guest.id))
         }
-        bench.rules { $0.reported(entries, by: node, of: LiveShare(of: id)) }
+        bench.rules { $0.reported(entries, by: node, of: RoomShare(of: id)) }
         #expect(Self.isContradicted(older, in: bench))
-        #expect(bench.frames("room_left", on: older).isEmpty && bench.tellings.count == 1)
+        #expect(bench.frames("room_left", on: older).isEmpty && bench.effects.count == 1)
     }
 
     /// A frozen gateway passes on an old join when it wakes. The connection had ended, and the client sits elsewhere.
@@ -245,10 +247,10 @@ import Testing
         #expect(joined.type == "room_joined")
         #expect(bench.room.participants[.guest(bench.guest.id)]?.place == woken)
         let entry = RoomReportEntry(room: id, connection: former.connection, participant: .guest(bench.guest.id))
-        bench.rules { $0.reported([entry], by: former.node, of: LiveShare(of: id)) }
+        bench.rules { $0.reported([entry], by: former.node, of: RoomShare(of: id)) }
         #expect(!Self.isContradicted(former, in: bench))
         bench.rules { $0.left(id, woken) }
-        bench.rules { $0.reported([entry], by: former.node, of: LiveShare(of: id)) }
+        bench.rules { $0.reported([entry], by: former.node, of: RoomShare(of: id)) }
         #expect(bench.room.participants[.guest(bench.guest.id)]?.reachable == former)
         #expect(bench.frames("room_event", on: former).map { $0["event"]?.string } == ["updated"])
     }
@@ -258,15 +260,15 @@ import Testing
         let (id, former) = (bench.room.id, bench.guest.connection)
         let new = LiveConnection(node: NodeID(value: 91), connection: ConnectionID(value: 4))
         _ = try bench.send("room_join", bench.join(bench.guest.keys), as: bench.guest.principal, on: new)
-        bench.now = bench.now + CallLimits.moveDoubtedFor
+        bench.now = bench.now + RoomOwnerLimits.moveDoubtedFor
         let entry = RoomReportEntry(room: id, connection: former.connection, participant: .guest(bench.guest.id))
-        bench.rules { $0.reported([entry], by: former.node, of: LiveShare(of: id)) }
+        bench.rules { $0.reported([entry], by: former.node, of: RoomShare(of: id)) }
         #expect(Self.isContradicted(former, in: bench))
         #expect(bench.frames("room_left", on: former).isEmpty)
     }
 
     private static func isContradicted(_ place: LiveConnection, in bench: RoomBench) -> Bool {
-        bench.tellings.contains {
+        bench.effects.contains {
             if case .event(place, .left(let room)) = $0 { "\(room)" == bench.id } else { false }
         }
     }

@@ -1,11 +1,14 @@
-@testable import CallsCore
 import ClusterContract
 import Contract
+import Participants
 import LocalStack
 import Logging
 import Store
 import TestKit
 import Testing
+
+@testable import Jobs
+@testable import RoomsCore
 
 /// Rooms in a real Postgres, with the rights that the migrations granted and no more.
 @Suite struct RoomTableTests {
@@ -28,7 +31,7 @@ import Testing
             #expect(try await load() == first)
             let host = PrincipalID.identity(bench.host.id)
             #expect(try await connection.query(RoomTable.hosted(by: [host])) == [host: 1])
-            #expect(try await connection.query(RoomTable.active(in: [LiveShare(of: first.id)])) == [first.id])
+            #expect(try await connection.query(RoomTable.active(in: [RoomShare(of: first.id)])) == [first.id])
             try await write(first, second)
             #expect(try await load() == second)
             // The old code is known for a day: whoever joined by it comes back by it.
@@ -40,7 +43,7 @@ import Testing
             var pipeline = Pipeline()
             pipeline.add([RoomTable.leave([first.id], host)])
             _ = try await connection.pipeline(pipeline)
-            let leaving = try await connection.query(RoomTable.leaving(in: [LiveShare(of: first.id)], limit: 9))
+            let leaving = try await connection.query(RoomTable.leaving(in: [RoomShare(of: first.id)], limit: 9))
             #expect(leaving.map(\.room) == [first.id] && leaving.map(\.participant) == [host])
             #expect(try await connection.query(RoomTable.rooms(of: [host])).isEmpty)
             try await write(second, nil)
@@ -71,7 +74,7 @@ import Testing
             pipeline.add(RoomTable.write([.init(before: first, after: second)], at: bench.now))
             _ = try await connection.pipeline(pipeline)
             #expect(try await RoomTable.load([first.id]).run(on: connection).first == second)
-            let leaving = try await connection.query(RoomTable.leaving(in: [LiveShare(of: first.id)], limit: 9))
+            let leaving = try await connection.query(RoomTable.leaving(in: [RoomShare(of: first.id)], limit: 9))
             #expect(leaving.isEmpty)
         }
     }

@@ -1,9 +1,12 @@
 @testable import CallsCore
 import ClusterContract
 import Contract
+import Participants
 import Store
 import TestKit
 import Testing
+
+@testable import Jobs
 
 /// Lines and shares in a real Postgres, with the rights that the migrations granted and no more.
 @Suite struct TranscriptTableTests {

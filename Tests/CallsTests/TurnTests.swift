@@ -1,5 +1,6 @@
 import CallsCore
 import Contract
+import Participants
 import LocalStack
 import Telemetry
 import Testing

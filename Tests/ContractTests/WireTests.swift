@@ -10,6 +10,7 @@ import TestKit
         for job in try random.oneOfEach(MailboxJob.self) { try expectWhole(job) }
         for job in try random.oneOfEach(CallJob.self) { try expectWhole(job) }
         for job in try random.oneOfEach(LiveJob.self) { try expectWhole(job) }
+        for job in try random.oneOfEach(RoomJob.self) { try expectWhole(job) }
         for request in try random.oneOfEach(ServiceRequest.self) { try expectWhole(request) }
         for wake in try random.oneOfEach(Wake.self) { try expectWhole(wake) }
         for answer in try random.oneOfEach(Answer.self) { try expectWhole(answer) }
@@ -34,6 +35,7 @@ import TestKit
         for job in try random.oneOfEach(MailboxJob.self) { expectExactLength(job) }
         for job in try random.oneOfEach(CallJob.self) { expectExactLength(job) }
         for job in try random.oneOfEach(LiveJob.self) { expectExactLength(job) }
+        for job in try random.oneOfEach(RoomJob.self) { expectExactLength(job) }
         for request in try random.oneOfEach(ServiceRequest.self) { expectExactLength(request) }
         for wake in try random.oneOfEach(Wake.self) { expectExactLength(wake) }
         for event in try random.oneOfEach(LiveEvent.self) { expectExactLength(event) }
@@ -54,6 +56,7 @@ import TestKit
             }
             for job in try random.oneOfEach(CallJob.self) { tryToDecode(CallJob.self, random.corrupted(job.encoded())) }
             for job in try random.oneOfEach(LiveJob.self) { tryToDecode(LiveJob.self, random.corrupted(job.encoded())) }
+            for job in try random.oneOfEach(RoomJob.self) { tryToDecode(RoomJob.self, random.corrupted(job.encoded())) }
             for request in try random.oneOfEach(ServiceRequest.self) {
                 tryToDecode(ServiceRequest.self, random.corrupted(request.encoded()))
             }
@@ -272,9 +275,49 @@ extension CallJob: ManyKinds {
     }
 }
 
+extension RoomJob: ManyKinds {
+    fileprivate enum Kind: CaseIterable {
+        case frame, left, report, purge
+    }
+
+    fileprivate var kind: Kind {
+        switch self {
+        case .frame: .frame
+        case .left: .left
+        case .report: .report
+        case .purge: .purge
+        }
+    }
+
+    fileprivate static func random(_ kind: Kind, _ random: inout SeededGenerator) -> RoomJob {
+        switch kind {
+        case .frame: .frame(random.liveRequest(type: "room_" + random.anyText(0...12)))
+        case .left: .left(random.uuid(), LiveConnection(node: random.node(), connection: random.connection()))
+        case .report:
+            .report(
+                random.node(),
+                random.few { random in
+                    RoomReportEntry(
+                        room: random.uuid(), connection: random.connection(), participant: random.principal())
+                })
+        case .purge: .purge(random.uuid(), random.principal())
+        }
+    }
+}
+
+extension SeededGenerator {
+    fileprivate mutating func liveRequest(type: String) -> LiveRequest {
+        LiveRequest(
+            answer: self.answerAddress(), connection: self.connection(),
+            principal: self.chance(2) ? .guest(self.guest()) : .session(self.session()),
+            requestID: self.chance(2) ? nil : "r", type: type, payload: self.bytes(self.upTo(50)),
+            receivedAt: self.timestamp(), origin: self.next())
+    }
+}
+
 extension LiveJob: ManyKinds {
     fileprivate enum Kind: CaseIterable {
-        case frame, left, report, line, membersChanged, leftRoom, roomReport, purge
+        case frame, left, report, line, membersChanged, leftRoom, roomReport, purge, roomFrame
     }
 
     fileprivate var kind: Kind {
@@ -284,32 +327,21 @@ extension LiveJob: ManyKinds {
         case .report: .report
         case .line: .line
         case .membersChanged: .membersChanged
-        case .leftRoom: .leftRoom
-        case .roomReport: .roomReport
-        case .purge: .purge
+        case .ofRooms(.left): .leftRoom
+        case .ofRooms(.report): .roomReport
+        case .ofRooms(.purge): .purge
+        case .ofRooms(.frame): .roomFrame
         }
     }
 
     fileprivate static func random(_ kind: Kind, _ random: inout SeededGenerator) -> LiveJob {
         switch kind {
         case .frame:
-            .frame(
-                LiveRequest(
-                    answer: random.answerAddress(), connection: random.connection(),
-                    principal: random.chance(2) ? .guest(random.guest()) : .session(random.session()),
-                    requestID: random.chance(2) ? nil : "r", type: random.anyText(0...12),
-                    payload: random.bytes(random.upTo(50)), receivedAt: random.timestamp(),
-                    origin: random.next()))
-        case .leftRoom:
-            .leftRoom(random.uuid(), LiveConnection(node: random.node(), connection: random.connection()))
-        case .roomReport:
-            .roomReport(
-                random.node(),
-                random.few { random in
-                    RoomReportEntry(
-                        room: random.uuid(), connection: random.connection(), participant: random.principal())
-                })
-        case .purge: .purge(random.uuid(), random.principal())
+            .frame(random.liveRequest(type: random.anyText(0...12)))
+        case .leftRoom: .ofRooms(.random(.left, &random))
+        case .roomReport: .ofRooms(.random(.report, &random))
+        case .purge: .ofRooms(.random(.purge, &random))
+        case .roomFrame: .ofRooms(.random(.frame, &random))
         case .membersChanged: .membersChanged(random.uuid())
         case .left:
             .left(random.conversation(), LiveConnection(node: random.node(), connection: random.connection()))

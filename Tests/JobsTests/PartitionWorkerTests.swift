@@ -128,6 +128,45 @@ import Testing
         }
     }
 
+    /// The release before had one owner for a share of live conversations and rooms. There is never an owner of either beside it.
+    @Test func noShareHasAnOwnerOfEitherRelease() async throws {
+        try await Bench.run { bench in
+            func session() async throws -> PostgresConnection {
+                let session = PostgresConnection(
+                    PostgresConfiguration(url: bench.database.url(), applicationName: "jobs-tests"), logger: quiet)
+                try await session.connect()
+                return session
+            }
+            let live = Leases.live(LiveShare.count, frozenAfter: .seconds(60))
+            let rooms = Leases.rooms(RoomShare.count, frozenAfter: .seconds(60))
+            let (before, now, beside) = (try await session(), try await session(), try await session())
+            func take(_ share: Int32) async throws -> Bool {
+                try await before.query(Statement<Bool>(value: "SELECT pg_try_advisory_lock(7005, \(share))"))
+            }
+            func release(_ share: Int32) async throws {
+                #expect(try await before.query(Statement<Bool>(value: "SELECT pg_advisory_unlock(7005, \(share))")))
+            }
+            #expect(try await now.query(live.join))
+            #expect(try await beside.query(rooms.join))
+            #expect(try await take(3))
+            #expect(try await now.query(live.take([2, 3])) == [2])
+            #expect(try await beside.query(rooms.take([2, 3])) == [2])
+            // Nothing of what could not be taken is left.
+            try await release(3)
+            #expect(try await take(3))
+            try await release(3)
+            #expect(try await now.query(live.all).mine == [2])
+            #expect(try await beside.query(rooms.take([3])) == [3])
+            #expect(try await !take(2))
+            _ = try await now.query(live.giveUp([2]))
+            #expect(try await !take(2), "the rooms of the share have an owner")
+            _ = try await beside.query(rooms.giveUp([2]))
+            #expect(try await take(2))
+            #expect(try await now.query(live.take([2])).isEmpty)
+            for session in [before, now, beside] { await session.close() }
+        }
+    }
+
     /// A master of Redis is replaced between a read and the end of its batch.
     @Test func whatWasReadOfAReplacedPartIsNotTrimmed() async throws {
         try await Bench.run { bench in

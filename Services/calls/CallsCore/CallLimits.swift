@@ -2,28 +2,8 @@ import Contract
 
 /// The bounds of this service. Those that clients can see are `Limits`.
 package enum CallLimits {
-    /// Jobs taken from each share in one batch.
-    package static let jobsPerShareMax = 64
-    /// How long one look for Jobs waits while there is nothing that has a timer.
-    package static let readBlockMax = Duration.seconds(1)
-    /// The same with calls, rooms, or conversations that time changes: also how late a timer fires.
-    package static let timedReadBlockMax = Duration.milliseconds(500)
     /// Between two looks at how many Jobs wait.
     package static let streamsMeasuredEvery = Duration.seconds(5)
-    /// Between two looks at who owns which share, and at where sides are that a call waits for.
-    package static let leaseInterval = Duration.seconds(1)
-    /// The same, and how long a look for Jobs waits, where nothing has happened for `idleAfter`, and nobody calls, whispers or is
-    /// in a room.
-    package static let idleInterval = Duration.seconds(2)
-    package static let idleAfter = Duration.seconds(10)
-    /// A process whose database session has said nothing for this long is taken for frozen, and its session ended.
-    package static let frozenAfter = Duration.seconds(5)
-    /// After a failure of bus or store, before trying again.
-    package static let retryPause = Duration.milliseconds(200)
-    /// Transactions tried for one batch while others get in its way.
-    package static let attemptsMax = 5
-    /// Reads of one Job at a time after the database has refused a batch.
-    package static let poisonIsolationReads = 1_024
     /// A frame of which its gateway says nothing is sent again after this.
     package static let resendAfter = Duration.seconds(2)
     /// How long operators may have a call ring, in seconds: longer than it takes to find out that a callee is away, and shorter
@@ -49,40 +29,21 @@ package enum CallLimits {
     package static let slotSeenInterval = Duration.seconds(20)
     /// An answered call in which nobody has said anything for this long keeps no candidates: who changes networks is back by then.
     package static let quietAfter = Duration.seconds(60)
-    /// How long an identity gets the same credentials for relays at most (contract §13a: an hour).
-    package static let relayPeriodMax = Duration.seconds(3_600)
-    /// How long after its period began the key of the period's pseudonyms goes. Longer than a period, for clocks that differ.
-    package static let relayKeyLife = Duration.seconds(2 * 3_600)
-    /// Between two looks for conversations, streams and listeners that were kept long enough.
-    package static let liveSweepInterval = Duration.seconds(60)
     /// The devices of a conversation are woken because of knocks no more often than this (contract §14.7).
     package static let knockWakePause = Duration.seconds(300)
     /// A wake-up because of a knock is worth nothing after this (contract §14.14).
     package static let knockWorth = Duration.seconds(600)
-    /// A wake-up because of a room is worth nothing after this (contract §14.14).
-    package static let roomWorth = Duration.seconds(600)
     /// Wake-ups of either kind whose time is remembered. Beyond it the oldest is forgotten.
     package static let wakesRememberedMax = 10_000
     /// A conversation whose stream is paused leaves the memory after this, if nobody listens or waits (contract §13b).
     package static let pausedKeptFor = Duration.seconds(60)
     /// Streams that have been paused for too long, and that one look ends.
     package static let streamsEndedAtOnce = 1_000
-    /// Conversations that one such look ends.
-    package static let conversationsExpiredAtOnce = 100
-    /// From one read of Jobs of live conversations and rooms to the next, while several come within it.
+    /// From one read of Jobs of live conversations to the next, while several come within it.
     package static let liveReadInterval = Duration.milliseconds(8)
     /// Jobs expected within `liveReadInterval` for which a read waits, and over how long their rate is measured.
     package static let liveJobsWorthWaiting = 3.0
     package static let liveRateWindow = Duration.milliseconds(200)
-    /// Requests about rooms are remembered for this at least once they are handled. Longer than one may wait in its stream
-    /// (`ClusterLimits.frameAgeMax`), by clocks that differ by a second.
-    package static let handledFor = Duration.seconds(12)
-    /// Of them in that time. Beyond it the oldest are forgotten sooner.
-    package static let handledMax = 20_000
-    /// Between two looks what time has done to rooms. All of them are walked.
-    package static let roomsTickEvery = Duration.milliseconds(200)
-    /// A seat goes back to its former connection if the new one turns out to have ended within this time: two reports of gateways.
-    package static let moveDoubtedFor = Duration.seconds(10)
     /// Lines wait for others so long before they are stored, and no more of them (contract §14.11: 250 ms).
     package static let linesGatheredFor = Duration.milliseconds(200)
     package static let linesGatheredMax = 512
@@ -95,24 +56,13 @@ package enum CallLimits {
     package static let linesSweptFor = Duration.milliseconds(500)
     /// Bytes of a stored line besides its ciphertext: row and key entry. The bounds count them (contract §13b).
     static let lineRowBytes: Int64 = 160
-    /// Between two counts of what all identities without a peer keep. With `liveSweepInterval` the count lags by a minute at most.
+    /// Between two counts of what all identities without a peer keep. With `OwnerLimits.sweepInterval` the count lags by a minute at most.
     package static let strangersCountedEvery = Duration.seconds(30)
     /// Lines of one answer, in bytes of JSON. What stands around them is less than the rest of `Limits.pageBytesMax`.
     package static let linesBytesMax = Limits.pageBytesMax - 256
     /// The longest body of a share, in bytes, and of a request to read one.
     package static let shareBodyBytesMax = 32_768
     package static let shareReadBytesMax = 1_024
-    /// Codes drawn besides those that a batch may need, because some are somebody's.
-    package static let spareCodes = 16
-    /// Conversations or rooms that a new owner reads in one statement.
-    package static let conversationsLoadedAtOnce = 100
-    /// A gateway that has reported and does so no more is taken for gone after this. Gateways report every 5 s.
-    package static let reportsMissedFor = Duration.seconds(15)
-    /// Who is not named by its gateway's report is there all the same if it came within this time: the report may be older.
-    package static let reportsDoubtedFor = Duration.seconds(15)
-    static func isNew(_ came: Timestamp?, at now: Timestamp) -> Bool {
-        came.map { $0 + Self.reportsDoubtedFor > now } ?? false
-    }
     /// The longest body of a look, in bytes.
     package static let lookBytesMax = 1_024
     /// How long keys of a refused call linger in Redis.

@@ -1,4 +1,5 @@
 import CallsCore
+import Participants
 import ServiceRuntime
 
 /// Everything the calls service is told from outside.

@@ -1,5 +1,7 @@
 import CallsCore
+import Participants
 import RedisBus
+import RoomsCore
 import ServiceRuntime
 import Store
 
@@ -15,21 +17,23 @@ await runService("calls", CallsSettings()) { context in
             tls: try redis.authorityFile.map(RedisTLS.init),
             nodes: redis.nodes.map { RedisAddress(host: $0.host, port: $0.port) }),
         eventLoop: context.eventLoop, logger: context.logger)
-    let store = PostgresConfiguration(
-        url: try context.settings.postgres.conninfo().revealed, applicationName: "whisper-calls-\(context.instance)")
+    let url = try context.settings.postgres.conninfo().revealed
+    let store = PostgresConfiguration(url: url, applicationName: "whisper-calls-\(context.instance)")
     let pool = PostgresPool(store, connections: 1, logger: context.logger)
+    func connection(_ owner: String) -> PostgresConnection {
+        PostgresConnection(
+            PostgresConfiguration(url: url, applicationName: "whisper-\(owner)-\(context.instance)"),
+            callers: context.taskExecutor, logger: context.logger)
+    }
     let configuration = try context.settings.configuration()
     let coordinator = CallCoordinator(
-        configuration: configuration, bus: bus,
-        store: PostgresConnection(store, callers: context.taskExecutor, logger: context.logger), logger: context.logger)
+        configuration: configuration, bus: bus, store: connection("calls"), logger: context.logger)
     let live = LiveCoordinator(
-        bus: bus,
-        store: PostgresConnection(
-            PostgresConfiguration(
-                url: store.url, applicationName: "whisper-calls-live-\(context.instance)"),
-            callers: context.taskExecutor, logger: context.logger),
-        turn: configuration.turn, leaseInterval: configuration.leaseInterval,
+        bus: bus, store: connection("calls-live"), leaseInterval: configuration.leaseInterval,
         bounds: try context.settings.liveBounds(), kept: try context.settings.keptBounds(), logger: context.logger)
+    let rooms = RoomCoordinator(
+        bus: bus, store: connection("calls-rooms"), turn: configuration.turn,
+        leaseInterval: configuration.leaseInterval, logger: context.logger)
     let strangers = StrangerCount(pool: pool, bounds: try context.settings.keptBounds(), logger: context.logger)
     let looks = LookRoutes(
         pool: pool, bus: bus, rates: configuration.rates, trustedProxies: configuration.trustedProxies,
@@ -40,7 +44,7 @@ await runService("calls", CallsSettings()) { context in
     let shares = ShareRoutes(
         pool: pool, bus: bus, rates: configuration.rates, trustedProxies: configuration.trustedProxies,
         logger: context.logger)
-    let rooms = RoomRoutes(
+    let roomRoutes = RoomRoutes(
         pool: pool, bus: bus, rates: configuration.rates, trustedProxies: configuration.trustedProxies,
         logger: context.logger)
     let routes = RingingRoutes(
@@ -52,13 +56,14 @@ await runService("calls", CallsSettings()) { context in
             // On the bus' own thread, as in routers: a look that finds nothing changes threads for the database alone.
             Part("calls", on: context.taskExecutor, run: coordinator.run, drain: coordinator.drain),
             Part("live", on: context.taskExecutor, run: live.run, drain: live.drain),
+            Part("rooms", on: context.taskExecutor, run: rooms.run, drain: rooms.drain),
             Part("strangers", on: context.taskExecutor, run: strangers.run),
             HTTPListener.part(on: try context.settings.http.address(), logger: context.logger) {
                 routes.add(to: $0)
                 looks.add(to: $0)
                 transcripts.add(to: $0)
                 shares.add(to: $0)
-                rooms.add(to: $0)
+                roomRoutes.add(to: $0)
                 WebRoutes().add(to: $0)
             },
         ],
@@ -66,5 +71,6 @@ await runService("calls", CallsSettings()) { context in
             ReadinessCheck("redis") { bus.isConnected },
             ReadinessCheck("calls") { await coordinator.isReady },
             ReadinessCheck("live") { await live.isReady },
+            ReadinessCheck("rooms") { await rooms.isReady },
         ])
 }

@@ -1,6 +1,6 @@
 package import Contract
 
-/// Gateway or auth → the calls process that owns a share of the live conversations and rooms (`Keyspace.live`).
+/// Gateway or auth → the calls process that owns a share of the live conversations (`Keyspace.live`).
 package enum LiveJob: Job {
     /// A client's frame.
     case frame(LiveRequest)
@@ -10,15 +10,11 @@ package enum LiveJob: Job {
     case report(NodeID, [LiveReportEntry])
     /// A line of a stream whose lines are kept.
     case line(LiveLine)
-    /// A connection that was a participant's has ended.
-    case leftRoom(UUIDText, LiveConnection)
-    /// The participants' connections of a gateway, of this share's rooms. Comes every 5 s.
-    case roomReport(NodeID, [RoomReportEntry])
     /// From auth, to all shares: somebody was taken out of this profile, or it is no more. It stands in the tables: lost, a sweep
     /// finds it later.
     case membersChanged(UUIDText)
-    /// From another calls process: somebody leaves all rooms, and this one too. It is told in the tables as well.
-    case purge(UUIDText, PrincipalID)
+    /// From a process of the release before, which had no stream for rooms. Its owner passes it on to `Keyspace.rooms`.
+    case ofRooms(RoomJob)
 
     package func encode(into writer: inout WireWriter) {
         switch self {
@@ -39,32 +35,20 @@ package enum LiveJob: Job {
         case .membersChanged(let profile):
             writer.write(UInt8(5))
             writer.write(profile)
-        case .leftRoom(let room, let connection):
-            writer.write(UInt8(16))
-            writer.write(room)
-            writer.write(connection)
-        case .roomReport(let node, let entries):
-            writer.write(UInt8(17))
-            writer.write(node)
-            writer.write(list: entries)
-        case .purge(let room, let participant):
-            writer.write(UInt8(18))
-            writer.write(room)
-            writer.write(participant)
+        case .ofRooms(let job): writer.write(job)
         }
     }
 
     package init(from reader: inout WireReader) throws(WireError) {
         switch try reader.read(UInt8.self) {
-        case 1: self = .frame(try reader.read())
+        case 1:
+            let request: LiveRequest = try reader.read()
+            self = request.isOfRooms ? .ofRooms(.frame(request)) : .frame(request)
         case 2: self = .left(try reader.read(), try reader.read())
         case 3: self = .report(try reader.read(), try reader.readList())
         case 4: self = .line(try reader.read())
         case 5: self = .membersChanged(try reader.read())
-        case 16: self = .leftRoom(try reader.read(), try reader.read())
-        case 17: self = .roomReport(try reader.read(), try reader.readList())
-        case 18: self = .purge(try reader.read(), try reader.read())
-        case let other: throw .unknown(other)
+        case let kind: self = .ofRooms(try RoomJob(kind, &reader))
         }
     }
 }
@@ -96,6 +80,8 @@ package struct LiveRequest: Sendable {
         self.receivedAt = receivedAt
         self.origin = origin
     }
+
+    package var isOfRooms: Bool { FrameDefinition.isOfRooms(self.type) }
 }
 
 extension LiveRequest: WireCodable {
@@ -193,32 +179,5 @@ extension LiveReportEntry: WireCodable {
         self.role = role
         self.epoch = try reader.read()
         self.generation = Int(try reader.read(Int64.self))
-    }
-}
-
-/// A participant's connection, as its gateway reports it.
-package struct RoomReportEntry: Hashable, Sendable {
-    package var room: UUIDText
-    package var connection: ConnectionID
-    package var participant: PrincipalID
-
-    package init(room: UUIDText, connection: ConnectionID, participant: PrincipalID) {
-        self.room = room
-        self.connection = connection
-        self.participant = participant
-    }
-}
-
-extension RoomReportEntry: WireCodable {
-    package func encode(into writer: inout WireWriter) {
-        writer.write(self.room)
-        writer.write(self.connection)
-        writer.write(self.participant)
-    }
-
-    package init(from reader: inout WireReader) throws(WireError) {
-        self.room = try reader.read()
-        self.connection = try reader.read()
-        self.participant = try reader.read()
     }
 }

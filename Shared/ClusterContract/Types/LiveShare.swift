@@ -1,7 +1,8 @@
 package import Contract
 
-/// A share of all live conversations and rooms. Everything that concerns one of them goes through one share, in order. One calls
-/// process at a time owns a share. Streams of rings have shares of their own: no ring waits for a knock.
+/// A share of all live conversations. Everything that concerns one conversation goes through one share, in order. One
+/// calls process at a time owns a share. Calls and rooms have shares of their own: neither a ring nor a signal waits for
+/// a knock.
 package struct LiveShare: Hashable, Comparable, Sendable {
     package let index: Int
 
@@ -23,7 +24,7 @@ package struct LiveShare: Hashable, Comparable, Sendable {
 
     package init(of conversation: ConversationID) { self.init(of: conversation.uuid) }
 
-    /// For frames that name neither conversation nor room.
+    /// For frames that name no conversation.
     package init(of principal: PrincipalID) {
         let id =
             switch principal {

@@ -102,7 +102,9 @@ package final class FrameDefinition: Sendable {
     }
 
     /// It is about a room, or about all rooms of its sender.
-    package var isOfRooms: Bool { self.type.hasPrefix("room_") }
+    package var isOfRooms: Bool { Self.isOfRooms(self.type) }
+
+    package static func isOfRooms(_ type: String) -> Bool { type.hasPrefix("room_") }
 
     /// The position of a field in the schema. It must be one of this frame's own.
     func place<Value>(_ field: TypedField<Value>) -> Int { self.schema.place(field.field.name) }

@@ -12,15 +12,21 @@ package struct Leases: Sendable {
     private let frozenAfter: Duration
     /// The same work was divided otherwise by an earlier release: first key of its locks, and how many shares it had.
     private let before: (namespace: Int32, count: Int)?
+    /// First key of the locks that the release before takes for the same shares, each for all work on one share. An owner
+    /// of this release shares such a lock with other owners of that share's work; one of the release before holds it
+    /// alone.
+    private let common: Int32?
 
     private init(
-        namespace: Int32, count: Int, frozenAfter: Duration, before: (namespace: Int32, count: Int)? = nil
+        namespace: Int32, count: Int, frozenAfter: Duration, before: (namespace: Int32, count: Int)? = nil,
+        common: Int32? = nil
     ) {
         self.shares = namespace
         self.members = namespace + 1
         self.count = count
         self.frozenAfter = frozenAfter
         self.before = before
+        self.common = common
     }
 
     /// Leases of mailboxes, among routers.
@@ -33,9 +39,17 @@ package struct Leases: Sendable {
         Leases(namespace: 7_003, count: count, frozenAfter: frozenAfter)
     }
 
+    /// First key of the locks of the release before, in which a share of live conversations was one of rooms, too.
+    private static let liveWithRooms: Int32 = 7_005
+
     /// Leases of live conversations, among the processes of the same service.
     package static func live(_ count: Int, frozenAfter: Duration) -> Leases {
-        Leases(namespace: 7_005, count: count, frozenAfter: frozenAfter)
+        Leases(namespace: 7_009, count: count, frozenAfter: frozenAfter, common: Self.liveWithRooms)
+    }
+
+    /// Leases of rooms, among the processes of the same service.
+    package static func rooms(_ count: Int, frozenAfter: Duration) -> Leases {
+        Leases(namespace: 7_011, count: count, frozenAfter: frozenAfter, common: Self.liveWithRooms)
     }
 
     /// Whether this session takes part. It does not while one of an earlier release owns shares of the same work, and that one
@@ -54,19 +68,36 @@ package struct Leases: Sendable {
     /// The answer is which of them are this session's now.
     package func take(_ shares: [Int]) -> Statement<[Int]> {
         let numbers = shares.map { Int32($0) }
-        return Statement(
-            """
-            SELECT g.share FROM unnest(\(numbers)::int4[]) AS g (share)
-            WHERE pg_try_advisory_lock(\(self.shares), g.share)
-            """,
-            each: { row throws(StoreError) in Int(try row.next(Int32.self)) })
+        let taking: SQL =
+            if let common {
+                """
+                SELECT g.share FROM unnest(\(numbers)::int4[]) AS g (share)
+                WHERE CASE
+                    WHEN NOT pg_try_advisory_lock(\(self.shares), g.share) THEN false
+                    WHEN pg_try_advisory_lock_shared(\(common), g.share) THEN true
+                    ELSE NOT pg_advisory_unlock(\(self.shares), g.share) END
+                """
+            } else {
+                """
+                SELECT g.share FROM unnest(\(numbers)::int4[]) AS g (share)
+                WHERE pg_try_advisory_lock(\(self.shares), g.share)
+                """
+            }
+        return Statement(taking, each: { row throws(StoreError) in Int(try row.next(Int32.self)) })
     }
 
     package func giveUp(_ shares: [Int]) -> SQL {
         let numbers = shares.map { Int32($0) }
+        guard let common else {
+            return """
+                SELECT pg_advisory_unlock(\(self.shares), g.share)
+                FROM unnest(\(numbers)::int4[]) AS g (share)
+                """
+        }
         return """
             SELECT pg_advisory_unlock(\(self.shares), g.share)
             FROM unnest(\(numbers)::int4[]) AS g (share)
+            WHERE pg_advisory_unlock_shared(\(common), g.share)
             """
     }
 

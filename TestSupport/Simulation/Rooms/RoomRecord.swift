@@ -1,4 +1,5 @@
 import Contract
+import Participants
 import StoreModel
 
 /// The record of frames about rooms, which reports violations (contract §15).
@@ -84,7 +85,7 @@ final class RoomRecord {
     private(set) var signalCount = 0
     var seatCount: Int { self.rooms.values.reduce(0) { $0 + $1.seats.count } }
 
-    /// From the end of faults to full recovery: a gateway's silence of `CallLimits.reportsMissedFor`, and a report.
+    /// From the end of faults to full recovery: a gateway's silence of `OwnerLimits.reportsMissedFor`, and a report.
     static let mendedAfter: Int64 = .seconds(21)
     /// The same for a repeated batch.
     static let repeatedAfter: Int64 = .seconds(8)

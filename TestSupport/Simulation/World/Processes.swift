@@ -5,6 +5,8 @@ import ClusterContract
 import Contract
 import Logging
 import NIOCore
+import Participants
+import RoomsCore
 import Store
 import Telemetry
 
@@ -110,14 +112,17 @@ enum Service: CaseIterable {
             host.atDeath { pool.close() }
         case .calls:
             // Calls are not simulated, only live conversations and rooms.
-            let store = PostgresConnection(world.store, executor: world.databaseTurns(), logger: logger)
             let live = Machine.current.acting(for: host) {
-                LiveCoordinator(
-                    bus: bus, store: store,
+                LiveCoordinator(bus: bus, store: world.connection(logger), logger: logger)
+            }
+            let rooms = Machine.current.acting(for: host) {
+                RoomCoordinator(
+                    bus: bus, store: world.connection(logger),
                     turn: TurnConfiguration(urls: ["turn:relay.simulated"], secret: Secret("simulated")),
                     logger: logger)
             }
             host.run { try? await live.run() }
+            host.run { try? await rooms.run() }
         }
     }
 }

@@ -153,6 +153,11 @@ final class World {
     /// A thread that waits for Postgres.
     func databaseTurns() -> SlowTurns { SlowTurns(200_000...(.milliseconds(4))) }
 
+    /// A connection for one owner of shares.
+    func connection(_ logger: Logger) -> PostgresConnection {
+        PostgresConnection(self.store, executor: self.databaseTurns(), logger: logger)
+    }
+
     func pool(_ connections: Int, _ logger: Logger) -> PostgresPool {
         PostgresPool(
             self.store, connections: connections, makeExecutor: { SlowTurns(200_000...(.milliseconds(4))) },

@@ -49,7 +49,7 @@ enum Cluster {
     /// Returns when each instance of the services that share work has its share. A client that is served while shares
     /// move, in a cluster's first seconds, may wait longer and receive some frames twice.
     fileprivate static func settled() async throws {
-        for (service, locks) in [(ServiceName.router, 7_007), (.calls, 7_003), (.calls, 7_005)] {
+        for (service, locks) in [(ServiceName.router, 7_007), (.calls, 7_003), (.calls, 7_009), (.calls, 7_011)] {
             let instances = self.stack.configuration.instances[service] ?? 0
             guard instances > 1 else { continue }
             try await waitUntil("each \(service) has its share", within: .seconds(60), every: .milliseconds(100)) {

@@ -1,6 +1,7 @@
 import Bus
 import ClusterContract
 import Contract
+import Participants
 import ServerCrypto
 
 /// Jobs that are handled together, in order, in one transaction.
@@ -43,7 +44,7 @@ struct CallBatch {
     private static func step(_ request: CallRequest, age: Duration) -> Step {
         guard let definition = FrameCatalogue.definition(of: request.type), case .service(.calls) = definition.route
         else {
-            return .refused(Refusal(.internalError, "not a frame of this service"), request.answer)
+            return .refused(.foreignFrame, request.answer)
         }
         if request.type == GetTurnCredentials.definition.type { return .turn(request.session.caller, request.answer) }
         do {
@@ -51,7 +52,7 @@ struct CallBatch {
                 try FrameDecoder.payload(bare: request.payload, schema: definition.schema), type: definition.type)
             let digest = SHA256.hash(call.canonical.bytes)
             guard Signatures.isValid(call.signature, over: digest, by: request.session.signPublicKey) else {
-                return .refused(Refusal(.authFailed, "the signature does not fit frame and key"), request.answer)
+                return .refused(.badSignature, request.answer)
             }
             return .frame(
                 CallFrame(
@@ -62,7 +63,7 @@ struct CallBatch {
             return .refused(Refusal(.invalidPayload, "\(violation)"), request.answer)
         } catch {
             assertionFailure("payload of \(request.type) is corrupted")
-            return .refused(Refusal(.internalError, "the frame could not be read; safe to retry"), request.answer)
+            return .refused(.corrupted, request.answer)
         }
     }
 

@@ -1,6 +1,7 @@
 import Bus
 import ClusterContract
 import Contract
+import Participants
 import ServerCrypto
 import Store
 import Telemetry
@@ -72,7 +73,7 @@ extension CallCoordinator {
                 return try await self.attempt(batch, looked)
             } catch {
                 self.book.takeBack()
-                guard error == .conflict, attempt < CallLimits.attemptsMax else { throw error }
+                guard error == .conflict, attempt < OwnerLimits.attemptsMax else { throw error }
                 attempt += 1
             }
         }
@@ -90,7 +91,7 @@ extension CallCoordinator {
         let parties = batch.partiesOfNewCalls
         return try await self.store.transaction { transaction throws(StoreError) in
             var reading = Pipeline()
-            let accounts = reading.add(IdentityView.accounts(of: identities))
+            let accounts = reading.add(AccountViews.accounts(of: identities))
             let locked =
                 parties.isEmpty
                 ? nil
@@ -197,15 +198,8 @@ extension CallCoordinator {
             Task { await self?.unheard(by: error == nil ? node : nil) }
         }
         for (address, answer) in outcome.answers {
-            if case .refused(let refusal) = answer {
-                self.errors.answered(refusal.code)
-                if refusal.code == .internalError {
-                    self.logger.error(
-                        "question not answered", [.trace: "\(address.trace)", .error: "\(refusal.message)"])
-                }
-            }
+            self.answers.answered(address, answer)
             notices.answer(address, answer)
-            self.logger.debug("question handled", [.trace: "\(address.trace)"])
         }
         for (call, pending, leg) in self.book.dispatch(at: self.now) {
             let delivery = CallDelivery(

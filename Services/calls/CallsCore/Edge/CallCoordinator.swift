@@ -3,6 +3,7 @@ package import ClusterContract
 import Contract
 import Jobs
 package import Logging
+import Participants
 package import Store
 import Telemetry
 
@@ -16,7 +17,7 @@ package actor CallCoordinator: PartitionOwner {
     let store: PostgresConnection
     let logger: Logger
     let metrics = CallMetrics()
-    let errors = ErrorMetrics()
+    let answers: AnswerLog
     private let worker: PartitionWorker<CallShare>
 
     var book = CallBook()
@@ -46,16 +47,10 @@ package actor CallCoordinator: PartitionOwner {
         self.bus = bus
         self.store = store
         self.logger = logger
+        self.answers = AnswerLog(logger)
         self.worker = PartitionWorker(
-            process: .random(), bus: bus, store: store,
-            leases: .calls(CallShare.count, frozenAfter: CallLimits.frozenAfter),
-            bounds: .init(
-                leaseInterval: configuration.leaseInterval,
-                readBlockMax: min(CallLimits.readBlockMax, configuration.leaseInterval),
-                idleInterval: min(CallLimits.idleInterval, configuration.leaseInterval * 2),
-                idleAfter: CallLimits.idleAfter,
-                retryPause: CallLimits.retryPause, poisonIsolationReads: CallLimits.poisonIsolationReads),
-            logger: logger)
+            bus: bus, store: store, leases: .calls(CallShare.count, frozenAfter: OwnerLimits.frozenAfter),
+            leaseInterval: configuration.leaseInterval, logger: logger)
     }
 
     /// By the database's clock: calls end and are forgotten by it (contract §13a, Time). One that is taken over must not look old
@@ -92,10 +87,7 @@ package actor CallCoordinator: PartitionOwner {
             do {
                 try await self.handle(batch)
             } catch StoreError.refused(let state, let message) where batch.isSingle {
-                // One Job that the database will never take must not stop everything behind it. Whoever asked hears
-                // nothing and gets INTERNAL_ERROR.
-                let asked = batch.firstAsked.map { "\($0.trace)" } ?? ""
-                self.logger.error("job given up", [.trace: "\(asked)", .code: "\(state)", .error: "\(message)"])
+                self.answers.gaveUp(batch.firstAsked, state: state, message: message)
             }
             for (share, through) in batch.positions { self.worker.trim(share, through: through) }
         }
@@ -112,7 +104,7 @@ package actor CallCoordinator: PartitionOwner {
             try await batch.isSingle
             ? self.worker.readOne()
             : self.worker.read(
-                limit: CallLimits.jobsPerShareMax, blockFor: isBusy ? .milliseconds(1) : self.blockMax)
+                limit: OwnerLimits.jobsPerShareMax, blockFor: isBusy ? .milliseconds(1) : self.blockMax)
         for part in self.worker.advance(past: read) {
             batch.positions.append((part.share, part.through))
             for entry in part.entries {
@@ -127,7 +119,7 @@ package actor CallCoordinator: PartitionOwner {
     }
 
     private var blockMax: Duration {
-        self.book.all.isEmpty ? self.worker.readBlockMax : CallLimits.timedReadBlockMax
+        self.book.all.isEmpty ? self.worker.readBlockMax : OwnerLimits.timedReadBlockMax
     }
 
     // MARK: Between batches

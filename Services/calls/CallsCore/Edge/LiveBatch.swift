@@ -1,8 +1,9 @@
 import Bus
 import ClusterContract
 import Contract
+import Participants
 
-/// Jobs about live conversations and rooms that are handled together, in order: each kind in one transaction.
+/// Jobs about live conversations that are handled together, in order, in one transaction.
 struct LiveBatch {
     enum Step {
         case frame(LiveFrame, AnswerAddress)
@@ -15,7 +16,6 @@ struct LiveBatch {
     }
 
     var steps: [Step] = []
-    var rooms = RoomBatch()
     /// The last entry taken of each share: everything up to it is done when the batch is.
     var positions: [(share: LiveShare, through: EntryID)] = []
     /// Holds one Job only, because something is wrong with one of them.
@@ -28,7 +28,7 @@ struct LiveBatch {
             case .frame(_, let address), .refused(_, let address): address
             case .left, .report, .line, .membersChanged: nil
             }
-        }.first ?? self.rooms.firstAsked
+        }.first
     }
 
     /// - Parameter age: since it was appended to its stream.
@@ -43,9 +43,8 @@ struct LiveBatch {
         // However old: nobody was told that it is lost.
         case .line(let line): self.steps.append(.line(line))
         case .membersChanged(let profile): self.steps.append(.membersChanged(profile))
-        case .leftRoom(let room, let connection): self.rooms.steps.append(.left(room, connection))
-        case .roomReport(let node, let entries): self.rooms.steps.append(.report(node, entries, share))
-        case .purge(let room, let participant): self.rooms.steps.append(.purge(room, participant))
+        // The coordinator has passed it on.
+        case .ofRooms: break
         }
     }
 
@@ -53,18 +52,10 @@ struct LiveBatch {
         let connection = LiveConnection(node: request.answer.node, connection: request.connection)
         do {
             guard let definition = FrameCatalogue.definition(of: request.type) else {
-                throw Refusal(.internalError, "not a frame of this service")
+                throw Refusal.foreignFrame
             }
             let payload = try FrameDecoder.payload(bare: request.payload, schema: definition.schema)
-            if let body = try RoomFrame.Body(request.type, payload) {
-                let frame = RoomFrame(
-                    body, from: request.principal, on: connection, receivedAt: request.receivedAt,
-                    origin: request.origin)
-                return self.rooms.steps.append(.frame(frame, request))
-            }
-            guard let body = try LiveFrame.Body(request.type, payload) else {
-                throw Refusal(.internalError, "not a frame of this service")
-            }
+            guard let body = try LiveFrame.Body(request.type, payload) else { throw Refusal.foreignFrame }
             let frame = LiveFrame(
                 body, from: request.principal, on: connection, requestID: request.requestID,
                 receivedAt: request.receivedAt, origin: request.origin)
@@ -75,15 +66,13 @@ struct LiveBatch {
             self.steps.append(.refused(Refusal(.invalidPayload, "\(violation)"), request.answer))
         } catch {
             assertionFailure("payload of \(request.type) is corrupted")
-            let refusal = Refusal(.internalError, "the frame could not be read; safe to retry")
-            self.steps.append(.refused(refusal, request.answer))
+            self.steps.append(.refused(.corrupted, request.answer))
         }
     }
 
     /// Nobody waits for an answer: more lines may join these.
     var isOfLinesAlone: Bool {
-        !self.steps.isEmpty && self.rooms.steps.isEmpty
-            && self.steps.allSatisfy { if case .line = $0 { true } else { false } }
+        !self.steps.isEmpty && self.steps.allSatisfy { if case .line = $0 { true } else { false } }
     }
 
     private var frames: [LiveFrame] {

@@ -1,14 +1,14 @@
 import Bus
 import ClusterContract
 import Contract
-import ServerCrypto
+import Participants
 import Store
 import Telemetry
 
 /// One batch: what is read, decided and written in one transaction, and who hears of it afterwards.
 extension LiveCoordinator {
     func handle(_ batch: inout LiveBatch) async throws {
-        for case .report(let node, _, _) in batch.steps { self.reportedAt[node] = .now }
+        for case .report(let node, _, _) in batch.steps { self.reports.heard(from: node, at: .now) }
         if !batch.left.isEmpty {
             batch.ofProfilesLeft = try await self.store.query(
                 LiveTable.ids(of: Array(batch.left), in: self.ownedShares))
@@ -16,7 +16,6 @@ extension LiveCoordinator {
         try await self.load(Array(batch.conversations.union(self.expired)))
         let silent = self.silentNodes
         self.silentNodes = []
-        batch.rooms.silent = silent
         let outcome = try await self.transacted(batch, silent: silent)
         self.book.commit()
         let now = self.now
@@ -29,8 +28,8 @@ extension LiveCoordinator {
     /// Loads conversations that are not in memory. Nobody else writes them: this process owns the shares.
     func load(_ ids: [ConversationID]) async throws(StoreError) {
         let missing = ids.filter { self.book[$0] == nil }
-        for start in stride(from: 0, to: missing.count, by: CallLimits.conversationsLoadedAtOnce) {
-            let part = Array(missing[start..<min(start + CallLimits.conversationsLoadedAtOnce, missing.count)])
+        for start in stride(from: 0, to: missing.count, by: OwnerLimits.loadedAtOnce) {
+            let part = Array(missing[start..<min(start + OwnerLimits.loadedAtOnce, missing.count)])
             for conversation in try await LiveTable.load(part, on: self.store) { self.book.load(conversation) }
         }
     }
@@ -59,7 +58,7 @@ extension LiveCoordinator {
                 return try await self.attempt(batch, silent: silent)
             } catch {
                 self.book.takeBack()
-                guard error == .conflict, attempt < CallLimits.attemptsMax else { throw error }
+                guard error == .conflict, attempt < OwnerLimits.attemptsMax else { throw error }
                 attempt += 1
             }
         }
@@ -73,7 +72,6 @@ extension LiveCoordinator {
             let outcome = self.apply(batch, LiveFacts(), silent: silent)
             return try await self.write(outcome) { writes throws(StoreError) in try await self.store.pipeline(writes) }
         }
-        let (identities, guests) = Self.split(batch.principals)
         let growing = batch.growing
         let starts = batch.starts
         return try await self.store.transaction { transaction throws(StoreError) in
@@ -81,8 +79,7 @@ extension LiveCoordinator {
             if !growing.isEmpty { reading.add(LiveTable.lock(Array(growing))) }
             let holders = Array(Set(starts.map(\.holder)))
             if !starts.isEmpty { reading.add(LiveTable.lockStreams(of: holders, in: profiles)) }
-            let accounts = reading.add(IdentityView.accounts(of: identities))
-            let guestAccounts = reading.add(LiveViews.guests(guests))
+            let accounts = AccountReading(of: batch.principals, in: &reading)
             let members = reading.add(LiveViews.members(of: profiles))
             let lists = batch.profiles.isEmpty ? nil : reading.add(LiveTable.lists(of: Array(batch.profiles)))
             let ended = starts.isEmpty ? nil : reading.add(LiveTable.ended(starts.map(\.content)))
@@ -91,9 +88,7 @@ extension LiveCoordinator {
             let openOf = starts.isEmpty ? nil : reading.add(LiveTable.open(of: holders))
             let openIn = starts.isEmpty ? nil : reading.add(LiveTable.open(in: profiles))
             let found = try await transaction.pipeline(reading)
-            var facts = LiveFacts(members: try found[members])
-            for (identity, account) in try found[accounts] { facts.accounts[.identity(identity)] = account }
-            for (guest, account) in try found[guestAccounts] { facts.accounts[.guest(guest)] = account }
+            var facts = LiveFacts(accounts: try accounts.accounts(in: found), members: try found[members])
             if let lists { facts.lists = try found[lists] }
             if let ended { facts.ended = try found[ended] }
             if let held { facts.held = try found[held] }
@@ -121,17 +116,6 @@ extension LiveCoordinator {
             outcome.sayings += LiveRules.stored(outcome.lines, notKept: Set(stored.notKept)).map { .telling($0) }
         }
         return outcome
-    }
-
-    static func split(_ principals: Set<PrincipalID>) -> ([WhisperID], [GuestID]) {
-        var (identities, guests): ([WhisperID], [GuestID]) = ([], [])
-        for principal in principals {
-            switch principal {
-            case .identity(let identity): identities.append(identity)
-            case .guest(let guest): guests.append(guest)
-            }
-        }
-        return (identities.sorted(), guests.sorted())
     }
 
     private func apply(_ batch: LiveBatch, _ facts: LiveFacts, silent: Set<NodeID>) -> Outcome {
@@ -184,15 +168,8 @@ extension LiveCoordinator {
         for saying in outcome.sayings {
             switch saying {
             case .answer(let address, let answer):
-                if case .refused(let refusal) = answer {
-                    self.errors.answered(refusal.code)
-                    if refusal.code == .internalError {
-                        self.logger.error(
-                            "question not answered", [.trace: "\(address.trace)", .error: "\(refusal.message)"])
-                    }
-                }
+                self.answers.answered(address, answer)
                 notices.answer(address, answer)
-                self.logger.debug("question handled", [.trace: "\(address.trace)"])
             case .telling(.event(let connection, let event)):
                 notices.add(.live(connection.connection, event), for: connection.node)
             case .telling(.frame(.connection(let connection), let type, let payload)):
@@ -206,10 +183,6 @@ extension LiveCoordinator {
                     notices.add(.frame(place.connection, type: type, payload: payload), for: place.node)
                 }
                 if present.isEmpty { self.wake(otherwise, becauseOf: conversation) }
-            case .telling(.wake(let identity, let room)): self.wake(identity, forRoom: room)
-            case .telling(.purge(let room, let participant)):
-                self.bus.append(
-                    LiveJob.purge(room, participant), to: Keyspace.live(LiveShare(of: room)), failed: { _ in })
             }
         }
         notices.send()
@@ -235,7 +208,7 @@ extension LiveCoordinator {
             switch telling {
             case .frame(.principal(let principal), _, _): wanted.insert(principal)
             case .knock(_, _, let devices, _, _): wanted.formUnion(devices.map { .identity($0) })
-            case .frame(.connection, _, _), .event, .wake, .purge: break
+            case .frame(.connection, _, _), .event: break
             }
         }
         let principals = Array(wanted)
@@ -253,26 +226,11 @@ extension LiveCoordinator {
 }
 
 extension Wake {
-    /// All wake-ups of one room have one id on a device.
-    init(room: UUIDText, for device: WhisperID, at now: Timestamp) {
-        self.init(
-            recipient: device, reason: .room(until: now + CallLimits.roomWorth),
-            wakeID: Self.opaque("whisper-room\n\(room)\n\(device)\n"), queuedAt: now)
-    }
-
-    /// Names what it is made of to nobody who does not know it.
-    private static func opaque(_ text: String) -> UUIDText {
-        let digest = SHA256.hash(Array(text.utf8)).bytes
-        func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
-        return UUIDText(high: number(digest[0..<8]), low: number(digest[8..<16]))
-    }
-
-    /// All knocks at one conversation have one id on a device, so that the newest takes the place of those before. It names
-    /// the conversation to nobody who does not know it.
+    /// All knocks at one conversation have one id on a device, so that the newest takes the place of those before.
     init(knockAt conversation: ConversationID, for device: WhisperID, at now: Timestamp) {
         self.init(
             recipient: device, reason: .knock(until: now + CallLimits.knockWorth),
-            wakeID: Self.opaque("whisper-knock\n\(conversation)\n\(device)\n"), queuedAt: now)
+            wakeID: Self.opaque("whisper-knock", "\(conversation)", device), queuedAt: now)
     }
 }
 

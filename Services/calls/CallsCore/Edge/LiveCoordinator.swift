@@ -3,78 +3,55 @@ package import ClusterContract
 import Contract
 import Jobs
 package import Logging
+import Participants
 package import Store
 import Telemetry
 
-/// One calls process: owns shares of all live conversations and rooms, and does for them what Jobs say, batch after batch.
+/// One calls process: owns shares of all live conversations, and does for them what Jobs say, batch after batch.
 ///
-/// It works as `CallCoordinator` does, beside it and on a connection of its own: no ring waits for a knock.
+/// It works as `CallCoordinator` does, beside it, on streams and a connection of its own: no ring waits for a knock.
 package actor LiveCoordinator: PartitionOwner {
     let bus: any Bus
     let store: PostgresConnection
     let logger: Logger
     let bounds: LiveRules.LiveBounds
     let kept: KeptBounds
-    /// Relays of rooms.
-    let turn: TurnConfiguration
     let metrics = LiveMetrics()
-    let errors = ErrorMetrics()
+    let answers: AnswerLog
     private let worker: PartitionWorker<LiveShare>
 
     var book = LiveBook()
     /// Nodes that did not hear a Notice since the last batch.
     var silentNodes: Set<NodeID> = []
-    /// When each node last reported what its connections hold. One that has stopped is gone.
-    var reportedAt: [NodeID: ContinuousClock.Instant] = [:]
+    var reports = NodeReports()
     /// Conversations that nobody may use any more. The next batch ends them.
     var expired: [ConversationID] = []
     /// Holders that may not whisper any more. The next batch pauses their streams.
     var removedHolders: [(ConversationID, WhisperID)] = []
     var knockWakes = WakePauses<ConversationID>(of: CallLimits.knockWakePause)
-    var rooms = RoomBook()
-    var signals = KeptSignals()
-    /// Of rooms.
-    var handled = HandledRequests()
-    /// When time was last applied to rooms.
-    var roomsTickedAt: ContinuousClock.Instant?
-    /// Rooms that are over, and seats of those who leave all rooms. The next batch ends them.
-    var expiredRooms: [UUIDText] = []
-    /// Codes by digits, as of the last sweep. `nil`: not counted yet.
-    var codeCounts: [Int: Int]?
-    var leaving: [(room: UUIDText, participant: PrincipalID)] = []
     private var sweptAt: ContinuousClock.Instant?
     /// More transcripts have expired than the last sweep had time for.
     private var hasExpiredLines = false
-    /// Jobs of live conversations and rooms, as they come.
     private var arrivals = ArrivalPacing(
         interval: CallLimits.liveReadInterval, worthWaiting: CallLimits.liveJobsWorthWaiting,
         window: CallLimits.liveRateWindow)
-    /// Of the latest periods in which somebody asked for relays.
-    var relayKeys = RelayKeys()
-    let roomMetrics = RoomMetrics()
     /// Of Jobs, by the clock of Redis.
     private var ages: EntryAges?
 
     /// - Parameter store: a connection for this process alone; its locks say what the process owns.
     package init(
-        bus: any Bus, store: PostgresConnection, turn: TurnConfiguration,
-        leaseInterval: Duration = CallLimits.leaseInterval,
+        bus: any Bus, store: PostgresConnection, leaseInterval: Duration = OwnerLimits.leaseInterval,
         bounds: LiveRules.LiveBounds = LiveRules.LiveBounds(), kept: KeptBounds = KeptBounds(), logger: Logger
     ) {
         self.bus = bus
         self.store = store
-        self.turn = turn
         self.bounds = bounds
         self.kept = kept
         self.logger = logger
+        self.answers = AnswerLog(logger)
         self.worker = PartitionWorker(
-            process: .random(), bus: bus, store: store,
-            leases: .live(LiveShare.count, frozenAfter: CallLimits.frozenAfter),
-            bounds: .init(
-                leaseInterval: leaseInterval, readBlockMax: min(CallLimits.readBlockMax, leaseInterval),
-                idleInterval: min(CallLimits.idleInterval, leaseInterval * 2), idleAfter: CallLimits.idleAfter,
-                retryPause: CallLimits.retryPause, poisonIsolationReads: CallLimits.poisonIsolationReads),
-            logger: logger)
+            bus: bus, store: store, leases: .live(LiveShare.count, frozenAfter: OwnerLimits.frozenAfter),
+            leaseInterval: leaseInterval, logger: logger)
     }
 
     var now: Timestamp { self.worker.time.now }
@@ -95,8 +72,6 @@ package actor LiveCoordinator: PartitionOwner {
     package func left(because error: (any Error)?) async {
         if let error { self.logger.warning("live conversations interrupted", [.error: "\(error)"]) }
         self.book = LiveBook()
-        (self.rooms, self.signals) = (RoomBook(), KeptSignals())
-        (self.expiredRooms, self.leaving) = ([], [])
         (self.expired, self.removedHolders) = ([], [])
         await self.store.close()
     }
@@ -107,12 +82,8 @@ package actor LiveCoordinator: PartitionOwner {
             var batch = try await self.gathered()
             do {
                 try await self.handle(&batch)
-                try await self.handle(batch.rooms)
             } catch StoreError.refused(let state, let message) where batch.isSingle {
-                // One Job that the database will never take must not stop everything behind it. Whoever asked hears
-                // nothing and gets INTERNAL_ERROR.
-                let asked = batch.firstAsked.map { "\($0.trace)" } ?? ""
-                self.logger.error("job given up", [.trace: "\(asked)", .code: "\(state)", .error: "\(message)"])
+                self.answers.gaveUp(batch.firstAsked, state: state, message: message)
             }
             for (share, through) in batch.positions { self.worker.trim(share, through: through) }
         }
@@ -128,7 +99,7 @@ package actor LiveCoordinator: PartitionOwner {
         let pause = self.arrivals.pause(at: .now)
         if pause > .zero { try? await self.bus.pause(for: pause) }
         try await self.intake(&batch, within: self.patience())
-        self.arrivals.looked(batch.steps.count + batch.rooms.steps.count, at: .now)
+        self.arrivals.looked(batch.steps.count, at: .now)
         let end = ContinuousClock.now + CallLimits.linesGatheredFor
         while batch.isOfLinesAlone, !batch.isSingle, batch.steps.count < CallLimits.linesGatheredMax {
             let pause = min(end - .now, CallLimits.linesReadEvery)
@@ -141,37 +112,52 @@ package actor LiveCoordinator: PartitionOwner {
 
     /// How long a read may wait for Jobs: not much longer than until time changes something.
     private func patience() -> Duration {
-        guard self.rooms.all.isEmpty else { return CallLimits.timedReadBlockMax }
         let bounds = self.bounds
         guard let next = self.book.nextDeadline({ $0.deadline(within: bounds) }) else {
             return self.worker.readBlockMax
         }
         let left = Duration.milliseconds(next.milliseconds - self.now.milliseconds)
-        return max(CallLimits.timedReadBlockMax, min(left, self.worker.readBlockMax))
+        return max(OwnerLimits.timedReadBlockMax, min(left, self.worker.readBlockMax))
     }
 
     private func intake(_ batch: inout LiveBatch, within pause: Duration) async throws(BusError) {
         // With something to do already nobody waits for more.
-        let isBusy =
-            !self.silentNodes.isEmpty || !self.expired.isEmpty || !self.removedHolders.isEmpty
-            || !self.expiredRooms.isEmpty || !self.leaving.isEmpty
+        let isBusy = !self.silentNodes.isEmpty || !self.expired.isEmpty || !self.removedHolders.isEmpty
         batch.isSingle = self.worker.isIsolatingPoison
         let read =
             try await batch.isSingle
             ? self.worker.readOne()
             : self.worker.read(
-                limit: CallLimits.jobsPerShareMax, blockFor: isBusy ? .milliseconds(1) : pause)
+                limit: OwnerLimits.jobsPerShareMax, blockFor: isBusy ? .milliseconds(1) : pause)
         for part in self.worker.advance(past: read) {
             batch.positions.append((part.share, part.through))
             for entry in part.entries {
+                let job: LiveJob
                 do throws(WireError) {
-                    batch.add(
-                        try LiveJob(decoding: entry.bytes), share: part.share,
-                        age: self.ages?.age(of: entry.id) ?? .zero)
+                    job = try LiveJob(decoding: entry.bytes)
                 } catch {
                     self.logger.error("job not understood", [.error: "\(error)", .stream: "\(part.share.stream)"])
+                    continue
+                }
+                let age = self.ages?.age(of: entry.id) ?? .zero
+                if case .ofRooms(let job) = job {
+                    try await self.passOn(job, to: RoomShare(part.share), age: age)
+                } else {
+                    batch.add(job, share: part.share, age: age)
                 }
             }
+        }
+    }
+
+    /// A gateway of the release before appends Jobs about rooms here. They leave this stream once they are in the rooms' own.
+    private func passOn(_ job: RoomJob, to share: RoomShare, age: Duration) async throws(BusError) {
+        // Its client has been told that nothing was done.
+        if case .frame = job, age > ClusterLimits.frameAgeMax { return }
+        do {
+            try await self.bus.append(job, to: Keyspace.rooms(share))
+        } catch {
+            guard error != .unavailable else { throw error }
+            self.logger.error("job about a room not passed on", [.error: "\(error)"])
         }
     }
 
@@ -179,11 +165,11 @@ package actor LiveCoordinator: PartitionOwner {
 
     private func look() async throws {
         guard try await self.worker.look(for: self) else { return }
-        if !self.book.all.isEmpty || !self.rooms.all.isEmpty { self.worker.stir() }
+        if !self.book.all.isEmpty { self.worker.stir() }
         if self.ages == nil { self.ages = EntryAges(serverTime: try await self.bus.time()) }
         try await self.lookForRemovedHolders()
-        self.lookForSilentNodes()
-        if self.sweptAt.map({ .now - $0 >= CallLimits.liveSweepInterval }) ?? true {
+        self.silentNodes.formUnion(self.reports.stopped(among: Set(self.book.all.flatMap(\.nodes)), at: .now))
+        if self.sweptAt.map({ .now - $0 >= OwnerLimits.sweepInterval }) ?? true {
             self.sweptAt = .now
             try await self.sweep()
         } else if self.hasExpiredLines {
@@ -201,28 +187,11 @@ package actor LiveCoordinator: PartitionOwner {
         self.removedHolders = held.filter { members[$0.1]?.contains($0.2) != true }.map { ($0.0, $0.2) }
     }
 
-    /// A gateway reports while its connections hold or attend something here. One that has stopped is gone, and its connections
-    /// with it; so is one that dies before its first report.
-    private func lookForSilentNodes() {
-        let now = ContinuousClock.now
-        let present = Set(self.book.all.flatMap(\.nodes)).union(self.rooms.all.flatMap(\.nodes))
-        self.reportedAt = self.reportedAt.filter { present.contains($0.key) }
-        for node in present {
-            let heardAt = self.reportedAt[node, default: now]
-            if heardAt < now - CallLimits.reportsMissedFor {
-                self.reportedAt[node] = nil
-                self.silentNodes.insert(node)
-            } else {
-                self.reportedAt[node] = heardAt
-            }
-        }
-    }
-
     private func sweep() async throws(StoreError) {
         let shares = self.ownedShares
         guard !shares.isEmpty else { return }
         self.expired = try await self.store.query(
-            LiveTable.expired(in: shares, limit: CallLimits.conversationsExpiredAtOnce))
+            LiveTable.expired(in: shares, limit: OwnerLimits.expiredAtOnce))
         // In memory, time ends their streams.
         try await self.load(
             try await self.store.query(
@@ -233,7 +202,6 @@ package actor LiveCoordinator: PartitionOwner {
         pipeline.add(LiveTable.sweep(in: shares))
         _ = try await self.store.pipeline(pipeline)
         self.book.keep { !$0.isQuiet }
-        try await self.sweepRooms(in: shares)
     }
 
     private func sweepTranscripts(in shares: [LiveShare]) async throws(StoreError) {
@@ -243,13 +211,11 @@ package actor LiveCoordinator: PartitionOwner {
 
     package func took(_ shares: [LiveShare]) async throws {
         try await self.load(try await self.store.query(LiveTable.active(in: shares)))
-        try await self.loadRooms(in: shares)
         self.logger.notice("live shares taken", [.count: .number(self.worker.owned.count)])
     }
 
     package func gaveUp(_ shares: [LiveShare]) {
         self.book.keep { self.owns($0.id.uuid) }
-        self.rooms.keep { self.owns($0.id) }
         self.logger.notice("live shares given up", [.count: .number(shares.count)])
     }
 

@@ -1,5 +1,6 @@
 package import ClusterContract
 package import Contract
+package import Participants
 
 /// A frame about a call whose signature is good, and who sent it.
 package struct CallFrame: Sendable {
@@ -26,17 +27,6 @@ package struct CallFrame: Sendable {
     /// Ed25519 signatures differ in their first bytes already.
     var mark: Int64 {
         Int64(truncatingIfNeeded: self.call.signature.bytes.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
-    }
-}
-
-/// Whether an account may call, from auth.
-package struct AccountStatus: Equatable, Sendable {
-    package var epoch: Epoch
-    package var isBanned: Bool
-
-    package init(epoch: Epoch, isBanned: Bool) {
-        self.epoch = epoch
-        self.isBanned = isBanned
     }
 }
 
@@ -225,7 +215,6 @@ extension CallMachine.Saying {
 }
 
 extension Refusal {
-    static let untimely = Refusal(.invalidTimestamp, "the timestamp is more than 10 minutes from the server's time")
     static let noSuchCallee = Refusal(.notFound, "no such callee")
     static let bannedCallee = Refusal(.forbidden, "the callee is banned")
     static let otherSidesCall = Refusal(.forbidden, "the call id is that of a call from the other side")

@@ -1,5 +1,6 @@
 package import ClusterContract
 package import Contract
+package import Participants
 
 /// A frame about live conversations, read and of the right shape.
 package struct LiveFrame: Sendable {
@@ -101,10 +102,6 @@ package enum LiveTelling: Sendable {
     case event(LiveConnection, LiveEvent)
     /// Somebody waits. If none of these devices is connected, the one named is woken.
     case knock(type: String, payload: [UInt8], devices: [WhisperID], otherwise: WhisperID, ConversationID)
-    /// Others wait in the room for somebody who is away.
-    case wake(WhisperID, room: UUIDText)
-    /// Somebody leaves all rooms, and this one, which another process may own.
-    case purge(UUIDText, PrincipalID)
 
     package static func frame<Frame: ServerFrame>(_ reader: Reader, _ frame: Frame) -> LiveTelling {
         .frame(reader, type: Frame.type, payload: frame.json)
@@ -156,6 +153,5 @@ extension Refusal {
     static let noSuchConversation = Refusal(.notFound, "no such conversation")
     static let noSuchProfile = Refusal(.notFound, "no such profile")
     static let noSuchListener = Refusal(.notFound, "no such listener")
-    static let badSignature = Refusal(.authFailed, "the signature does not fit frame and key")
     static let notAdmitted = Refusal(.forbidden, "the caller is not admitted")
 }

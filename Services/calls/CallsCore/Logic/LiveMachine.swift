@@ -1,5 +1,11 @@
 package import ClusterContract
 package import Contract
+package import Jobs
+
+/// The live conversations that one process has in memory, of the shares that it owns.
+package typealias LiveBook = MachineBook<LiveMachine>
+
+extension LiveMachine: BookedMachine {}
 
 /// One live conversation: who may listen, who whispers, and where they are.
 ///

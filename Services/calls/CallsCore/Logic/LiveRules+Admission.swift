@@ -1,5 +1,6 @@
 import ClusterContract
 import Contract
+import Participants
 import ServerCrypto
 
 /// Who may listen (contract §14.7).

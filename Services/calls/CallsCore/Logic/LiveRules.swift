@@ -1,5 +1,6 @@
 package import ClusterContract
 package import Contract
+import Participants
 import ServerCrypto
 
 /// Applies what happens to the conversations of a book, one event after the other (contract §14, §19). Does nothing itself:
@@ -386,7 +387,7 @@ package struct LiveRules: Sendable {
             let present = named[conversation.id] ?? []
             // A report may be older than what has just begun. Whoever waits does not attend yet, and is not named.
             self.lose(conversation, waiting: false) { place, begunAt in
-                place.node == node && !present.contains(place.connection) && !CallLimits.isNew(begunAt, at: now)
+                place.node == node && !present.contains(place.connection) && !OwnerLimits.isNew(begunAt, at: now)
             }
         }
         for entry in entries { self.reported(entry, by: node) }
@@ -418,7 +419,7 @@ package struct LiveRules: Sendable {
             }
             let known = conversation.attendances[entry.principal]
             // It has just come on another connection.
-            if known?.connection != connection, CallLimits.isNew(known?.placedAt, at: self.time) { return }
+            if known?.connection != connection, OwnerLimits.isNew(known?.placedAt, at: self.time) { return }
             if known?.connection != connection || known?.goneAt != nil || known?.isListed != !isDevice {
                 conversation.attendances[entry.principal] = .init(connection: connection, isListed: !isDevice)
                 self.put(conversation)

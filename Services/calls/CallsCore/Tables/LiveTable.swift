@@ -1,5 +1,6 @@
 import ClusterContract
 package import Contract
+import Participants
 package import Store
 
 /// The only code that reads or writes `calls.conversations`, `calls.streams` and `calls.listeners`.

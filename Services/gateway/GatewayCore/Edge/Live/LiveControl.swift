@@ -64,17 +64,21 @@ final class LiveControl {
         // A join by code names no room: any share looks it up.
         let named = frame.definition.shareField.flatMap { frame.payload.has($0) ? frame.payload.uuid($0) : nil }
         let isGuess = frame.definition.guessField.map { frame.payload.has($0) } ?? false
-        if let named, !frame.definition.isOfRooms {
-            self.remember(ConversationID(high: named.high, low: named.low), of: connection.id)
-        }
         let request = LiveRequest(
             answer: AnswerAddress(node: self.node, question: number), connection: connection.id, principal: principal,
             requestID: frame.requestID, type: frame.definition.type, payload: payload, receivedAt: .now,
             origin: isGuess || frame.definition.addressRate != nil ? Self.origin(of: connection.address) : 0)
         // The bus calls back on the loop.
-        self.jobs.append(.frame(request), to: named.map { LiveShare(of: $0) } ?? LiveShare(of: principal.id)) { _ in
+        let failed: @Sendable (BusError) -> Void = { _ in
             host.assumeIsolated { $0.failed(number, because: .busFailed) }
         }
+        if frame.definition.isOfRooms {
+            let share = named.map { RoomShare(of: $0) } ?? RoomShare(of: principal.id)
+            return self.jobs.append(RoomJob.frame(request), to: share, failed: failed)
+        }
+        if let named { self.remember(ConversationID(high: named.high, low: named.low), of: connection.id) }
+        let share = named.map { LiveShare(of: $0) } ?? LiveShare(of: principal.id)
+        self.jobs.append(LiveJob.frame(request), to: share, failed: failed)
     }
 
     /// The same at every gateway, and no address.

@@ -2,7 +2,7 @@ import Bus
 import ClusterContract
 import Contract
 
-/// Jobs of one gateway for calls: they stand in the streams of live conversations and rooms.
+/// Jobs of one gateway for calls, in the streams of live conversations and of rooms.
 final class LiveJobs {
     private let bus: any Bus
     /// Lines of whisperers that are to be stored and have not been appended yet.
@@ -21,6 +21,11 @@ final class LiveJobs {
     ) {
         self.appendHeld()
         self.bus.append(job, to: Keyspace.live(share), failed: failed)
+    }
+
+    /// Appends a Job about a room. No held line has to stand before it.
+    func append(_ job: RoomJob, to share: RoomShare, failed: @escaping @Sendable (BusError) -> Void = { _ in }) {
+        self.bus.append(job, to: Keyspace.rooms(share), failed: failed)
     }
 
     /// Appends a line: at once, or together with others while several come anyway. No listener reads it later, as listeners have the

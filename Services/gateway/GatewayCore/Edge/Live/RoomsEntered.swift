@@ -7,7 +7,7 @@ final class RoomsEntered {
     private let jobs: LiveJobs
     private var rooms: [ConnectionID: [UUIDText]] = [:]
     /// Shares that the last report named participants to.
-    private var reportedShares: Set<LiveShare> = []
+    private var reportedShares: Set<RoomShare> = []
 
     init(node: NodeID, jobs: LiveJobs) {
         self.node = node
@@ -31,21 +31,21 @@ final class RoomsEntered {
 
     func tellLeft(_ room: UUIDText, _ connection: ConnectionID) {
         self.jobs.append(
-            .leftRoom(room, LiveConnection(node: self.node, connection: connection)), to: LiveShare(of: room))
+            RoomJob.left(room, LiveConnection(node: self.node, connection: connection)), to: RoomShare(of: room))
     }
 
     func report(_ host: isolated some EdgeHost) {
-        var entries: [LiveShare: [RoomReportEntry]] = [:]
+        var entries: [RoomShare: [RoomReportEntry]] = [:]
         for (connection, rooms) in self.rooms {
             guard let participant = host.connection(connection)?.principal else { continue }
             for room in rooms {
-                entries[LiveShare(of: room), default: []].append(
+                entries[RoomShare(of: room), default: []].append(
                     RoomReportEntry(room: room, connection: connection, participant: participant))
             }
         }
         // A share is told once more that there is nothing left.
         for share in self.reportedShares.union(entries.keys) {
-            self.jobs.append(.roomReport(self.node, entries[share] ?? []), to: share)
+            self.jobs.append(RoomJob.report(self.node, entries[share] ?? []), to: share)
         }
         self.reportedShares = Set(entries.keys)
     }

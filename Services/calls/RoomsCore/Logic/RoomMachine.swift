@@ -1,5 +1,6 @@
 package import ClusterContract
 package import Contract
+package import Jobs
 
 /// The rooms that one process has in memory, of the shares that it owns.
 package typealias RoomBook = MachineBook<RoomMachine>

@@ -1,26 +1,26 @@
-import Contract
+package import Contract
 import ServerCrypto
-import Store
+package import Store
 
 /// The only code that reads or writes `calls.relay_keys`.
-enum RelayKeyTable {
-    static let keyBytes = 32
+package enum RelayKeyTable {
+    package static let keyBytes = 32
 
     /// Keys of periods that are over; by the database's clock (contract §13a).
-    static let sweep: SQL = """
+    package static let sweep: SQL = """
         DELETE FROM calls.relay_keys
-        WHERE starts_at < now() - \(CallLimits.relayKeyLife.components.seconds) * interval '1 second'
+        WHERE starts_at < now() - \(RelayPeriod.keyLife.components.seconds) * interval '1 second'
         """
 
     /// A key for the period, if no process has made one yet.
-    static func make(for start: Timestamp) -> SQL {
+    package static func make(for start: Timestamp) -> SQL {
         """
         INSERT INTO calls.relay_keys (starts_at, key) VALUES (\(start), \(randomBytes(Self.keyBytes)))
         ON CONFLICT (starts_at) DO NOTHING
         """
     }
 
-    static func key(for start: Timestamp) -> Statement<[UInt8]?> {
+    package static func key(for start: Timestamp) -> Statement<[UInt8]?> {
         Statement(
             "SELECT key FROM calls.relay_keys WHERE starts_at = \(start)",
             first: { row throws(StoreError) in try row.next() })

@@ -15,11 +15,11 @@ package struct HandledRequests: Sendable {
         self.present.contains(address) || self.former.contains(address)
     }
 
-    /// Remembers them for `CallLimits.handledFor` at least, unless there are very many.
+    /// Remembers them for `RoomOwnerLimits.handledFor` at least, unless there are very many.
     package mutating func note(_ addresses: some Sequence<AnswerAddress>, at now: ContinuousClock.Instant) {
         for address in addresses {
-            if self.since.map({ now - $0 >= CallLimits.handledFor }) ?? true
-                || self.present.count >= CallLimits.handledMax
+            if self.since.map({ now - $0 >= RoomOwnerLimits.handledFor }) ?? true
+                || self.present.count >= RoomOwnerLimits.handledMax
             {
                 (self.former, self.present, self.since) = (self.present, [], now)
             }

@@ -1,4 +1,5 @@
 import Contract
+import Participants
 
 /// The keys of the periods in which credentials for relays are made now: for identities, and for guests, whose credentials
 /// live for a shorter time.

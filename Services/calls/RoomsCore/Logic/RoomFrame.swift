@@ -1,5 +1,6 @@
 package import ClusterContract
 package import Contract
+package import Participants
 
 /// A frame about rooms, read and of the right shape.
 package struct RoomFrame: Sendable {

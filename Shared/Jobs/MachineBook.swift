@@ -6,11 +6,6 @@ package protocol BookedMachine: Equatable, Sendable {
     var id: ID { get }
 }
 
-extension LiveMachine: BookedMachine {}
-
-/// The live conversations that one process has in memory, of the shares that it owns.
-package typealias LiveBook = MachineBook<LiveMachine>
-
 /// What one process has in memory, of the shares that it owns. A batch changes it, and is then either committed or taken back.
 package struct MachineBook<Machine: BookedMachine>: Sendable {
     package struct Change: Sendable {

@@ -38,9 +38,9 @@ package struct DeadlineQueue<ID: Hashable & Sendable>: Sendable {
     }
 
     /// How many entries there are, those that count for nothing among them.
-    var size: Int { self.entries.count }
+    package var size: Int { self.entries.count }
 
-    static var outdatedMax: Int { 64 }
+    package static var outdatedMax: Int { 64 }
 
     /// So the first entry always counts.
     private mutating func dropOutdated() {

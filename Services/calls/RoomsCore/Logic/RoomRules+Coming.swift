@@ -1,5 +1,6 @@
 package import ClusterContract
 package import Contract
+import Participants
 import ServerCrypto
 
 /// Who comes in, comes back and goes (contract §15.1, §15.4).
@@ -105,7 +106,7 @@ extension RoomRules {
             caller, way, code: code, keys: (join.signPublicKey, join.encPublicKey), on: frame.connection, in: &room)
         room.wasAccepted = true
         if room.isFull { room.code = nil }
-        _ = self.changed(&room, .joined, caller, by: caller, exceptOn: frame.connection)
+        self.changed(&room, .joined, caller, by: caller, exceptOn: frame.connection)
         _ = self.wakeAbsent(&room)
         self.put(room)
         return .reply(self.joined(caller, room, relays))
@@ -119,13 +120,13 @@ extension RoomRules {
         let caller = frame.principal.id
         let relays = try self.relays(for: caller, among: before.participants.count)
         if let place = before.participants[caller]?.reachable, place != frame.connection {
-            self.tellings.append(.event(place, .left(room: before.id)))
+            self.effects.append(.event(place, .left(room: before.id)))
         }
         self.signals.forget(caller, in: before.id)
         var room = before
         self.sit(
             caller, .link, code: nil, keys: (join.signPublicKey, join.encPublicKey), on: frame.connection, in: &room)
-        _ = self.changed(&room, .joined, caller, by: caller, exceptOn: frame.connection)
+        self.changed(&room, .joined, caller, by: caller, exceptOn: frame.connection)
         self.put(room)
         return .reply(self.joined(caller, room, relays))
     }
@@ -147,7 +148,7 @@ extension RoomRules {
         room.participants[caller]?.placedAt = self.time
         room.nextSeat += 1
         room.connectedAt = self.time
-        self.tellings.append(.event(connection, .entered(room: room.id)))
+        self.effects.append(.event(connection, .entered(room: room.id)))
     }
 
     /// Somebody who has a seat is there again, perhaps on another connection. What was kept for it follows.
@@ -161,11 +162,11 @@ extension RoomRules {
         (participant.goneAt, participant.awaySince) = (nil, nil)
         room.participants[caller] = participant
         room.connectedAt = self.time
-        self.tellings.append(.event(frame.connection, .entered(room: room.id)))
+        self.effects.append(.event(frame.connection, .entered(room: room.id)))
         if former != frame.connection {
             // The former one is told when its gateway names it again: this join may be an old one of a connection that has ended.
             if former != nil { room.participants[caller]?.movedAt = self.time }
-            _ = self.changed(&room, .back, caller, by: caller, exceptOn: frame.connection)
+            self.changed(&room, .back, caller, by: caller, exceptOn: frame.connection)
         }
         self.put(room)
         self.follow(caller, in: room.id, on: frame.connection)
@@ -194,7 +195,7 @@ extension RoomRules {
             room.participants[id]?.place = nil
             room.participants[id]?.goneAt = nil
             room.participants[id]?.awaySince = self.time
-            _ = self.changed(&room, .away, id)
+            self.changed(&room, .away, id)
         }
         if let since = room.participants[room.host]?.awaySince, since + RoomLimits.hostAbsenceMax <= self.time,
             room.hasConnected
@@ -233,12 +234,12 @@ extension RoomRules {
 
     /// A gateway says whose connections it has. What is not so is contradicted; who is not named has gone, unless it has just come:
     /// the report may be older. Whoever has no seat any more is told: the frame that said why may be lost.
-    package mutating func reported(_ entries: [RoomReportEntry], by node: NodeID, of share: LiveShare) {
+    package mutating func reported(_ entries: [RoomReportEntry], by node: NodeID, of share: RoomShare) {
         let named = Set(entries.map { LiveConnection(node: node, connection: $0.connection) })
         let now = self.time
-        for room in Array(self.book.all) where LiveShare(of: room.id) == share {
+        for room in Array(self.book.all) where RoomShare(of: room.id) == share {
             self.lose(room) { place, participant in
-                place.node == node && !named.contains(place) && !CallLimits.isNew(participant.placedAt, at: now)
+                place.node == node && !named.contains(place) && !OwnerLimits.isNew(participant.placedAt, at: now)
             }
         }
         for entry in entries {
@@ -247,10 +248,10 @@ extension RoomRules {
                 participant.place == nil || participant.goneAt != nil || participant.place == place
             else {
                 let movedAt = self.book[entry.room]?.participants[entry.participant]?.movedAt
-                if let movedAt, movedAt + CallLimits.moveDoubtedFor > self.time { continue }
-                self.tellings.append(.event(place, .left(room: entry.room)))
+                if let movedAt, movedAt + RoomOwnerLimits.moveDoubtedFor > self.time { continue }
+                self.effects.append(.event(place, .left(room: entry.room)))
                 if self.book[entry.room]?.participants[entry.participant] == nil {
-                    self.tellings.append(.frame(.connection(place), RoomLeft(entry.room)))
+                    self.effects.append(.frame(place, RoomLeft(entry.room)))
                 }
                 continue
             }
@@ -258,11 +259,11 @@ extension RoomRules {
             room.participants[entry.participant]?.place = place
             room.participants[entry.participant]?.goneAt = nil
             room.participants[entry.participant]?.awaySince = nil
-            if participant.place == nil { _ = self.changed(&room, .back, entry.participant, exceptOn: place) }
+            if participant.place == nil { self.changed(&room, .back, entry.participant, exceptOn: place) }
             self.put(room)
             // What changed while it was taken for gone was told to the others alone.
             let news = RoomEvent(.updated, timestamp: self.time, room: room.state())
-            self.tellings.append(.frame(.connection(place), news))
+            self.effects.append(.frame(place, news))
             self.follow(entry.participant, in: room.id, on: place)
         }
     }

@@ -1,11 +1,11 @@
-import ClusterContract
-import Contract
+package import ClusterContract
+package import Contract
 import ServerCrypto
 
 extension Principal {
     /// Whether these keys are its own. A guest's id is made from its keys; an identity's too, and its registered signing key
     /// is known.
-    func hasKeys(_ sign: Bytes32, _ enc: Bytes32) -> Bool {
+    package func hasKeys(_ sign: Bytes32, _ enc: Bytes32) -> Bool {
         guard sign == self.signPublicKey else { return false }
         switch self {
         case .guest(let guest):
@@ -20,9 +20,9 @@ extension Principal {
         }
     }
 
-    /// Why its owner is not heard at all; nil if it is.
+    /// Why no frame of the principal is accepted; nil if its frames are.
     /// - Parameter account: as auth's tables have it now.
-    func verdict(_ account: AccountStatus?) -> Answer? {
+    package func verdict(_ account: AccountStatus?) -> Answer? {
         switch self {
         case .session(let session):
             guard let account, account.epoch == session.caller.epoch else { return .stale }

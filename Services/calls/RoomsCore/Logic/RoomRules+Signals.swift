@@ -1,5 +1,6 @@
 import ClusterContract
 import Contract
+import Participants
 import ServerCrypto
 
 /// Signalling between two participants (contract §15.2).
@@ -22,17 +23,17 @@ extension RoomRules {
         self.signalled.append(frame.kind)
         let signal = RoomSignal(room: room.id, kind: frame.kind, to: frame.to, signal: frame.signal)
         if let place = peer.reachable {
-            self.tellings.append(.frame(.connection(place), signal))
+            self.effects.append(.frame(place, signal))
         } else {
             self.signals.keep(frame.kind, signal.json, from: caller, to: frame.to, in: room.id, at: self.time)
         }
         return .done
     }
 
-    /// What was kept for somebody who is back.
+    /// Sends a participant that is back the signals that were kept for it.
     mutating func follow(_ participant: PrincipalID, in room: UUIDText, on connection: LiveConnection) {
         for payload in self.signals.take(for: participant, in: room, at: self.time) {
-            self.tellings.append(.frame(.connection(connection), type: RoomSignal.type, payload: payload))
+            self.effects.append(.frame(connection, RenderedFrame(signal: payload)))
         }
     }
 }

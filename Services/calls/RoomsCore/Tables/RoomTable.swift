@@ -1,5 +1,6 @@
 import ClusterContract
 import Contract
+import Participants
 import Store
 
 /// The only code that reads or writes `calls.rooms`, `calls.room_participants` and `calls.room_barred`.
@@ -7,7 +8,7 @@ enum RoomTable {
     // MARK: Reading
 
     /// Rooms of these shares in which somebody is connected, for their new owner.
-    static func active(in shares: [LiveShare]) -> Statement<[UUIDText]> {
+    static func active(in shares: [RoomShare]) -> Statement<[UUIDText]> {
         Statement(
             """
             SELECT room_id FROM calls.rooms r
@@ -18,7 +19,7 @@ enum RoomTable {
     }
 
     /// Rooms of these shares that are over.
-    static func expired(in shares: [LiveShare], limit: Int) -> Statement<[UUIDText]> {
+    static func expired(in shares: [RoomShare], limit: Int) -> Statement<[UUIDText]> {
         Statement(
             """
             SELECT room_id FROM calls.rooms r
@@ -30,7 +31,7 @@ enum RoomTable {
     }
 
     /// Those who leave all rooms, and rooms of these shares in which they still have a seat.
-    static func leaving(in shares: [LiveShare], limit: Int) -> Statement<[(room: UUIDText, participant: PrincipalID)]> {
+    static func leaving(in shares: [RoomShare], limit: Int) -> Statement<[(room: UUIDText, participant: PrincipalID)]> {
         Statement(
             """
             SELECT p.room_id, p.is_guest, p.participant
@@ -225,7 +226,7 @@ enum RoomTable {
         """
         INSERT INTO calls.rooms (room_id, share, creator_is_guest, creator, host_is_guest, host, participants_max,
             is_locked, revision, next_seat, was_accepted, link_verifier, created_at, connected_at, expires_at)
-        VALUES (\(PostgresUUID(r.id)), \(Int16(LiveShare(of: r.id).index)), \(r.creator.isGuest),
+        VALUES (\(PostgresUUID(r.id)), \(Int16(RoomShare(of: r.id).index)), \(r.creator.isGuest),
             \(r.creator.storedUUID), \(r.host.isGuest), \(r.host.storedUUID), \(Int16(r.participantsMax)),
             \(r.isLocked), \(r.revision), \(Int32(r.nextSeat)), \(r.wasAccepted), \(r.linkVerifier), \(r.createdAt),
             \(r.connectedAt), \(r.expiresAt))

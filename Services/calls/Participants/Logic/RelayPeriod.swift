@@ -13,12 +13,17 @@ package struct RelayPeriod: Equatable, Sendable {
     package static let identityParts = Int64(12)
     package static let guestParts = Int64(2)
 
+    /// How long a principal gets the same credentials at most (contract §13a: an hour).
+    package static let lengthMax = Duration.seconds(3_600)
+    /// How long after its period began the key of the period's pseudonyms is deleted. Longer than a period, for clocks that differ.
+    package static let keyLife = Duration.seconds(2 * 3_600)
+
     /// - Parameters:
     ///   - life: of credentials at the beginning of the period, in whole seconds.
     ///   - parts: so many periods go into it at least.
     package init(at now: Timestamp, life: Duration, parts: Int64 = Self.identityParts) {
         let seconds = life.components.seconds
-        let length = 1_000 * max(1, min(CallLimits.relayPeriodMax.components.seconds, seconds / parts))
+        let length = 1_000 * max(1, min(Self.lengthMax.components.seconds, seconds / parts))
         self.startsAt = Timestamp(milliseconds: now.milliseconds / length * length)
         self.expiresAt = self.startsAt + life
     }

@@ -1,13 +1,14 @@
 package import ClusterContract
 package import Contract
+import Participants
 import ServerCrypto
 
-/// Applies what happens to the rooms of a book, one event after the other (contract §15, §19). Does nothing itself: what is to
-/// be told stands in `tellings`.
+/// Applies what happens to the rooms of a book, one event after the other (contract §15, §19). The rules do
+/// nothing themselves: gateways, push and other owners are told by `effects`.
 package struct RoomRules: Sendable {
     package var book: RoomBook
     package var signals: KeptSignals
-    package var tellings: [LiveTelling] = []
+    package var effects: [RoomEffect] = []
     /// Addresses of joins with wrong codes or pins, to be counted.
     package var misses: [UInt64] = []
     /// Signals taken, by kind.
@@ -136,7 +137,7 @@ package struct RoomRules: Sendable {
         if let most = update.participantsMax, most < room.participants.count {
             throw Refusal(.invalidPayload, "participantsMax: is below the present number")
         }
-        var answer: RoomEvent?
+        var answer: RenderedFrame?
         if update.participantsMax != nil || update.isLocked != nil {
             room.participantsMax = update.participantsMax ?? room.participantsMax
             room.isLocked = update.isLocked ?? room.isLocked
@@ -149,7 +150,7 @@ package struct RoomRules: Sendable {
         }
         self.put(room)
         guard let answer else { throw Refusal(.invalidPayload, "changes nothing") }
-        return .reply(answer)
+        return answer.reply
     }
 
     private mutating func remove(_ removal: RoomRemove, _ frame: RoomFrame) throws(Refusal) -> Answer {
@@ -166,15 +167,15 @@ package struct RoomRules: Sendable {
         self.signals.forget(participant, in: room.id)
         let event = self.changed(&room, .removed, participant, by: caller, exceptOn: frame.connection)
         if let place = removed.reachable {
-            self.tellings.append(.event(place, .left(room: room.id)))
-            self.tellings.append(.frame(.connection(place), event))
+            self.effects.append(.event(place, .left(room: room.id)))
+            self.effects.append(.frame(place, event))
         }
         self.put(room)
-        return .reply(event)
+        return event.reply
     }
 
     private mutating func close(_ id: UUIDText, _ frame: RoomFrame) throws(Refusal) -> Answer {
-        // Whoever has no seat there hears what it heard the first time.
+        // A caller without a seat gets the same answer again.
         if let room = self.book[id], room.participants[frame.principal.id] != nil {
             guard room.host == frame.principal.id else { throw .notHost }
             self.end(room, by: frame.principal.id, exceptOn: frame.connection)
@@ -186,11 +187,12 @@ package struct RoomRules: Sendable {
     mutating func end(_ room: RoomMachine, by actor: PrincipalID?, exceptOn connection: LiveConnection? = nil) {
         var room = room
         room.revision += 1
-        let event = RoomEvent(.closed, by: actor, timestamp: self.time, room: room.state(isClosed: true))
+        let event = RenderedFrame(
+            RoomEvent(.closed, by: actor, timestamp: self.time, room: room.state(isClosed: true)))
         for participant in room.participants.values {
             guard let place = participant.reachable else { continue }
-            self.tellings.append(.event(place, .left(room: room.id)))
-            if place != connection { self.tellings.append(.frame(.connection(place), event)) }
+            self.effects.append(.event(place, .left(room: room.id)))
+            if place != connection { self.effects.append(.frame(place, event)) }
         }
         self.signals.forget(room.id)
         self.book.put(nil, at: room.id)
@@ -198,13 +200,13 @@ package struct RoomRules: Sendable {
 
     // MARK: Leaving
 
-    /// - Parameter connection: of whoever leaves by itself, and has an answer of its own.
+    /// - Parameter connection: of a participant that leaves by itself, and has an answer of its own.
     mutating func leave(_ id: UUIDText, _ participant: PrincipalID, on connection: LiveConnection?) {
         guard var room = self.book[id], let left = room.participants.removeValue(forKey: participant) else { return }
-        if let place = left.reachable { self.tellings.append(.event(place, .left(room: id))) }
+        if let place = left.reachable { self.effects.append(.event(place, .left(room: id))) }
         self.signals.forget(participant, in: id)
         guard !room.participants.isEmpty else { return self.end(room, by: participant, exceptOn: connection) }
-        _ = self.changed(&room, .left, participant, by: participant)
+        self.changed(&room, .left, participant, by: participant)
         if room.host == participant { self.handOver(&room) }
         self.put(room)
     }
@@ -212,7 +214,7 @@ package struct RoomRules: Sendable {
     mutating func handOver(_ room: inout RoomMachine) {
         guard let host = room.nextHost, host != room.host else { return }
         room.host = host
-        _ = self.changed(&room, .host, host)
+        self.changed(&room, .host, host)
     }
 
     private mutating func purge(by caller: PrincipalID, on connection: LiveConnection) -> Answer {
@@ -223,7 +225,7 @@ package struct RoomRules: Sendable {
             if self.book[room.id] != nil {
                 self.purged(room.id, caller, on: connection)
             } else {
-                self.tellings.append(.purge(room.id, caller))
+                self.effects.append(.purge(room.id, caller))
             }
         }
         return .reply(RoomPurged(left: left, closed: closed))
@@ -271,7 +273,7 @@ package struct RoomRules: Sendable {
                 participant.wokenAt.map({ $0 + RoomLimits.pokePause <= self.time }) ?? true
             else { continue }
             room.participants[id]?.wokenAt = self.time
-            self.tellings.append(.wake(identity, room: room.id))
+            self.effects.append(.wake(identity, room: room.id))
             woken += 1
         }
         return woken
@@ -279,18 +281,20 @@ package struct RoomRules: Sendable {
 
     // MARK: Telling
 
-    /// One change: the revision counts it, and everybody who is connected hears it.
-    /// - Parameter connection: of whoever has done it, and has an answer of its own.
+    /// One change: the revision counts it, and all connected participants get one event, rendered once.
+    /// - Parameter connection: of the caller, which has an answer of its own.
+    @discardableResult
     mutating func changed(
         _ room: inout RoomMachine, _ event: RoomEvent.Event, _ participant: PrincipalID? = nil,
         by actor: PrincipalID? = nil, exceptOn connection: LiveConnection? = nil
-    ) -> RoomEvent {
+    ) -> RenderedFrame {
         room.revision += 1
         if room.hasConnected { room.connectedAt = self.time }
-        let frame = RoomEvent(event, participant: participant, by: actor, timestamp: self.time, room: room.state())
+        let frame = RenderedFrame(
+            RoomEvent(event, participant: participant, by: actor, timestamp: self.time, room: room.state()))
         for (_, other) in room.seated {
             guard let place = other.reachable, place != connection else { continue }
-            self.tellings.append(.frame(.connection(place), frame))
+            self.effects.append(.frame(place, frame))
         }
         return frame
     }

@@ -1,4 +1,5 @@
 import Contract
+import Participants
 import Store
 
 /// The only code that reads or writes `calls.room_codes` and `calls.room_misses`.
