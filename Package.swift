@@ -211,14 +211,20 @@ let package = Package(
                 "Participants", "Contract", "ClusterContract", "Bus", "Jobs", "Store", "Telemetry", "ServerCrypto",
                 "HTTPAccess", "WebPages", log, hummingbird,
             ], migrations: true),
-        // Rooms: another core of the same process and schema.
+        // Live conversations with their transcripts, and rooms: two more cores of the same process and schema.
+        core(
+            "calls", "ConversationsCore",
+            [
+                "Participants", "Contract", "ClusterContract", "Bus", "Jobs", "Store", "Telemetry", "ServerCrypto",
+                "HTTPAccess", log, hummingbird,
+            ]),
         core(
             "calls", "RoomsCore",
             [
                 "Participants", "Contract", "ClusterContract", "Bus", "Jobs", "Store", "Telemetry", "ServerCrypto",
                 "HTTPAccess", log, hummingbird,
             ]),
-        executable("calls", "CallsCore", ["RoomsCore", "Participants", "RedisBus", "Store"]),
+        executable("calls", "CallsCore", ["ConversationsCore", "RoomsCore", "Participants", "RedisBus", "Store"]),
         core(
             "attachments", "AttachmentsCore",
             [
@@ -351,8 +357,9 @@ let package = Package(
         .executableTarget(
             name: "Simulation",
             dependencies: [
-                "GatewayCore", "RouterCore", "AuthCore", "PushCore", "CallsCore", "RoomsCore", "Participants",
-                "WhisperClient", "Bus", "Contract", "ClusterContract", "Store", "ServerCrypto", "StoreModel",
+                "GatewayCore", "RouterCore", "AuthCore", "PushCore", "CallsCore", "ConversationsCore", "RoomsCore",
+                "Participants", "WhisperClient", "Bus", "Contract", "ClusterContract", "Store", "ServerCrypto",
+                "StoreModel",
                 "TestKit", "CSimulation", log, nioCore, arguments,
             ],
             path: "TestSupport/Simulation", swiftSettings: strict,
@@ -377,8 +384,8 @@ let package = Package(
         tests(
             "CallsTests",
             [
-                "CallsCore", "RoomsCore", "Participants", "Jobs", "Contract", "ClusterContract", "Bus", "Store",
-                "ServerCrypto", "Telemetry", "TestKit", "LocalStack", log,
+                "CallsCore", "ConversationsCore", "RoomsCore", "Participants", "Jobs", "Contract", "ClusterContract",
+                "Bus", "Store", "ServerCrypto", "Telemetry", "TestKit", "LocalStack", log,
             ]),
         tests("WebPagesTests", ["WebPages"]),
         // The service auth with both of its cores, for the tests of either.

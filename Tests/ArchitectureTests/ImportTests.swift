@@ -41,13 +41,14 @@ private enum Architecture {
         "PushCore": nio.union(core).union(["Jobs", "CNghttp2", "DequeModule", "NIOSSL", "NIOTLS"]),
         "Participants": core.union(["Jobs"]),
         "CallsCore": core.union(["Participants", "Jobs", "HTTPAccess", "Hummingbird", "WebPages"]),
+        "ConversationsCore": core.union(["Participants", "Jobs", "HTTPAccess", "Hummingbird"]),
         "RoomsCore": core.union(["Participants", "Jobs", "HTTPAccess", "Hummingbird"]),
         "gateway": nio.union(["GatewayCore", "ServiceRuntime", "RedisBus"]),
         "auth": main.union(["AuthCore", "OperatorsCore", "HTTPAccess", "Contract"]),
         "router": main.union(["RouterCore"]),
         "push": main.union(["PushCore"]),
         "attachments": main.union(["AttachmentsCore", "HTTPAccess", "Telemetry"]),
-        "calls": main.union(["CallsCore", "RoomsCore", "Participants"]),
+        "calls": main.union(["CallsCore", "ConversationsCore", "RoomsCore", "Participants"]),
         // The other end of the wire
         "SQLite": ["CSQLite"],
         "WhisperClient": nio.union([
@@ -75,7 +76,8 @@ private enum Architecture {
         "PushPeers": nio.union(["CNghttp2", "Contract", "ServerCrypto", "NIOSSL", "NIOTLS", "Foundation"]),
         "StoreModel": ["Contract", "ClusterContract", "Store"],
         "Simulation": nio.union(core).union([
-            "GatewayCore", "RouterCore", "AuthCore", "PushCore", "CallsCore", "RoomsCore", "Participants",
+            "GatewayCore", "RouterCore", "AuthCore", "PushCore", "CallsCore", "ConversationsCore", "RoomsCore",
+            "Participants",
             "WhisperClient",
             "StoreModel", "TestKit", "CSimulation",
             "ArgumentParser", "_Concurrency",

@@ -1,4 +1,4 @@
-@testable import CallsCore
+@testable import ConversationsCore
 import ClusterContract
 import Contract
 import Participants
@@ -10,7 +10,7 @@ import Testing
     private typealias Bench = TranscriptTableTests.Store
 
     /// Bytes that a line of this much ciphertext counts.
-    private static func size(_ bytes: Int) -> Int { bytes + Int(CallLimits.lineRowBytes) }
+    private static func size(_ bytes: Int) -> Int { bytes + Int(ConversationLimits.lineRowBytes) }
 
     @Test func linesOfAnIdentityWithoutAPeerAreBounded() async throws {
         try await Bench.run { store in
@@ -94,13 +94,15 @@ import Testing
     /// Many more than one statement deletes, of a long transcript and of short ones.
     @Test func allThatHasExpiredGoesInOneSweep() async throws {
         try await Bench.run { store in
-            let (long, short) = (CallLimits.linesSweptAtOnce * 6, CallLimits.transcriptsSweptAtOnce + 500)
+            let (long, short) = (
+                ConversationLimits.linesSweptAtOnce * 6, ConversationLimits.transcriptsSweptAtOnce + 500
+            )
             try await store.expires(lines: long, andTranscripts: short)
             let shares = [LiveShare(of: store.stored.id)]
             // Without time, one statement's.
             #expect(try await TranscriptSweep.run(in: shares, on: store.connection, for: .zero))
             #expect(
-                try await store.count("transcript_lines") == Int64(long + short - CallLimits.linesSweptAtOnce))
+                try await store.count("transcript_lines") == Int64(long + short - ConversationLimits.linesSweptAtOnce))
             #expect(try await !TranscriptSweep.run(in: shares, on: store.connection, for: .seconds(300)))
             #expect(try await store.count("transcript_lines") == 0)
             #expect(try await store.count("transcripts") == 0)

@@ -1,6 +1,7 @@
 import CallsCore
 import ClusterContract
 import Contract
+import ConversationsCore
 import Participants
 import Testing
 
@@ -41,11 +42,12 @@ import Testing
 
     /// Contract §14.11.
     @Test func linesAreGatheredForAMoment() {
-        #expect(CallLimits.linesGatheredFor <= .milliseconds(250))
+        #expect(ConversationLimits.linesGatheredFor <= .milliseconds(250))
         #expect(
-            CallLimits.linesGatheredMax + OwnerLimits.jobsPerShareMax * LiveShare.count <= LiveLimits.linesToldMax)
-        #expect(CallLimits.linesGatheredFor * 4 < LiveLimits.lineStoredWithin)
-        #expect(CallLimits.shareBodyBytesMax > LiveLimits.shareCiphertext.upperBound * 4 / 3 + 1_024)
+            ConversationLimits.linesGatheredMax + OwnerLimits.jobsPerShareMax * LiveShare.count
+                <= LiveLimits.linesToldMax)
+        #expect(ConversationLimits.linesGatheredFor * 4 < LiveLimits.lineStoredWithin)
+        #expect(ConversationLimits.shareBodyBytesMax > LiveLimits.shareCiphertext.upperBound * 4 / 3 + 1_024)
         #expect(LiveLimits.sharesMax == 20 && LiveLimits.shareCiphertext.upperBound == 16_384)
     }
 
@@ -56,21 +58,22 @@ import Testing
         #expect(LiveLimits.streamsOfIdentityMax <= LiveLimits.streamsOfProfileMax)
         #expect(LiveLimits.streamsOfProfileMax < LiveLimits.conversationsPerProfileMax)
         // A report names each present holder and listener before their conversation leaves the memory.
-        #expect(OwnerLimits.reportsMissedFor < CallLimits.pausedKeptFor)
-        #expect(CallLimits.pausedKeptFor <= .seconds(60))
+        #expect(OwnerLimits.reportsMissedFor < ConversationLimits.pausedKeptFor)
+        #expect(ConversationLimits.pausedKeptFor <= .seconds(60))
     }
 
     /// Each look deletes one statement's lines at least, and goes on while there is time.
     @Test func linesExpireAsFastAsTheyAreAccepted() {
         func rate(_ lines: Int, _ time: Duration) -> Double { Double(lines) / (time / .seconds(1)) }
-        let accepted = rate(CallLimits.linesGatheredMax, CallLimits.linesGatheredFor)
-        let look = OwnerLimits.leaseInterval + CallLimits.linesSweptFor
-        #expect(rate(CallLimits.linesSweptAtOnce, look) >= accepted)
+        let accepted = rate(ConversationLimits.linesGatheredMax, ConversationLimits.linesGatheredFor)
+        let look = OwnerLimits.leaseInterval + ConversationLimits.linesSweptFor
+        #expect(rate(ConversationLimits.linesSweptAtOnce, look) >= accepted)
         // A transcript has one line at least.
-        #expect(CallLimits.transcriptsSweptAtOnce >= CallLimits.linesSweptAtOnce)
+        #expect(ConversationLimits.transcriptsSweptAtOnce >= ConversationLimits.linesSweptAtOnce)
         // Lines that come meanwhile are stored in time.
-        #expect(CallLimits.linesSweptFor + CallLimits.linesGatheredFor * 4 < LiveLimits.lineStoredWithin)
-        #expect(CallLimits.strangersCountedEvery < OwnerLimits.sweepInterval)
+        #expect(
+            ConversationLimits.linesSweptFor + ConversationLimits.linesGatheredFor * 4 < LiveLimits.lineStoredWithin)
+        #expect(ConversationLimits.strangersCountedEvery < OwnerLimits.sweepInterval)
     }
 
     /// Contract §13b.

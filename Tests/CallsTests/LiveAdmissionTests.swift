@@ -1,4 +1,4 @@
-@testable import CallsCore
+@testable import ConversationsCore
 import ClusterContract
 import Contract
 import TestKit

@@ -1,4 +1,4 @@
-@testable import CallsCore
+@testable import ConversationsCore
 import ClusterContract
 import Contract
 import Jobs
@@ -197,7 +197,7 @@ import Testing
             }
             return asleep
         }
-        #expect(asleep(after: CallLimits.pausedKeptFor).isEmpty, "somebody listens")
+        #expect(asleep(after: ConversationLimits.pausedKeptFor).isEmpty, "somebody listens")
         _ = try bench.send("live_leave", bench.named, as: listener)
         #expect(asleep(after: .zero) == [id])
         // Until it is forgotten, it is said again.

@@ -1,4 +1,5 @@
-@testable import CallsCore
+@testable import ConversationsCore
+import CallsCore
 import ClusterContract
 import Contract
 import Participants

@@ -1,4 +1,4 @@
-@testable import CallsCore
+@testable import ConversationsCore
 import ClusterContract
 import Contract
 import Participants
@@ -55,7 +55,7 @@ import Testing
             #expect(try await store.keep((1...40).map { store.bench.line($0, bytes: 12_288) }) == 40)
             var (read, pages, after) = ([Int](), 0, 0)
             while after < 40 {
-                let lines = try await store.lines(after: after, bytesMax: CallLimits.linesBytesMax)
+                let lines = try await store.lines(after: after, bytesMax: ConversationLimits.linesBytesMax)
                 try #require(!lines.isEmpty)
                 let head = try #require(try await store.head())
                 let page = head.page(of: lines)

@@ -1,4 +1,4 @@
-@testable import CallsCore
+@testable import ConversationsCore
 import Contract
 import Testing
 
@@ -8,9 +8,9 @@ import Testing
     private let other = ConversationID(high: 1, low: 2)
 
     @Test func aConversationIsWokenOnceInFiveMinutes() {
-        var wakes = WakePauses<ConversationID>(of: CallLimits.knockWakePause)
+        var wakes = WakePauses<ConversationID>(of: ConversationLimits.knockWakePause)
         let start = ContinuousClock.now
-        let again = start + CallLimits.knockWakePause
+        let again = start + ConversationLimits.knockWakePause
         let answers = [
             wakes.admits(self.one, at: start),
             wakes.admits(self.one, at: again - .milliseconds(1)),
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test func aWakeUpThatGotLostIsNoneOfThem() {
-        var wakes = WakePauses<ConversationID>(of: CallLimits.knockWakePause)
+        var wakes = WakePauses<ConversationID>(of: ConversationLimits.knockWakePause)
         let start = ContinuousClock.now
         let first = wakes.admits(self.one, at: start)
         wakes.failed(self.one)
@@ -32,9 +32,9 @@ import Testing
     }
 
     @Test func theOldestAreForgottenBeyondTheBound() {
-        var wakes = WakePauses<ConversationID>(of: CallLimits.knockWakePause)
+        var wakes = WakePauses<ConversationID>(of: ConversationLimits.knockWakePause)
         let start = ContinuousClock.now
-        let most = CallLimits.wakesRememberedMax
+        let most = ConversationLimits.wakesRememberedMax
         let answers = (0...most).map { number in
             wakes.admits(ConversationID(high: 2, low: UInt64(number)), at: start + .milliseconds(number))
         }

@@ -1,4 +1,5 @@
 import CallsCore
+import ConversationsCore
 import Participants
 import ServiceRuntime
 

@@ -1,8 +1,8 @@
 import AuthCore
 import Bus
-import CallsCore
 import ClusterContract
 import Contract
+import ConversationsCore
 import Logging
 import NIOCore
 import Participants

@@ -28,13 +28,13 @@ package actor LiveCoordinator: PartitionOwner {
     var expired: [ConversationID] = []
     /// Holders that may not whisper any more. The next batch pauses their streams.
     var removedHolders: [(ConversationID, WhisperID)] = []
-    var knockWakes = WakePauses<ConversationID>(of: CallLimits.knockWakePause)
+    var knockWakes = WakePauses<ConversationID>(of: ConversationLimits.knockWakePause)
     private var sweptAt: ContinuousClock.Instant?
     /// More transcripts have expired than the last sweep had time for.
     private var hasExpiredLines = false
     private var arrivals = ArrivalPacing(
-        interval: CallLimits.liveReadInterval, worthWaiting: CallLimits.liveJobsWorthWaiting,
-        window: CallLimits.liveRateWindow)
+        interval: ConversationLimits.readInterval, worthWaiting: ConversationLimits.jobsWorthWaiting,
+        window: ConversationLimits.rateWindow)
     /// Of Jobs, by the clock of Redis.
     private var ages: EntryAges?
 
@@ -100,9 +100,9 @@ package actor LiveCoordinator: PartitionOwner {
         if pause > .zero { try? await self.bus.pause(for: pause) }
         try await self.intake(&batch, within: self.patience())
         self.arrivals.looked(batch.steps.count, at: .now)
-        let end = ContinuousClock.now + CallLimits.linesGatheredFor
-        while batch.isOfLinesAlone, !batch.isSingle, batch.steps.count < CallLimits.linesGatheredMax {
-            let pause = min(end - .now, CallLimits.linesReadEvery)
+        let end = ContinuousClock.now + ConversationLimits.linesGatheredFor
+        while batch.isOfLinesAlone, !batch.isSingle, batch.steps.count < ConversationLimits.linesGatheredMax {
+            let pause = min(end - .now, ConversationLimits.linesReadEvery)
             guard pause >= .milliseconds(1), !self.worker.isDraining else { break }
             try? await Task.sleep(for: pause)
             try await self.intake(&batch, within: .zero)
@@ -196,7 +196,7 @@ package actor LiveCoordinator: PartitionOwner {
         try await self.load(
             try await self.store.query(
                 LiveTable.overdue(
-                    in: shares, pausedFor: self.bounds.pauseMax, limit: CallLimits.streamsEndedAtOnce)))
+                    in: shares, pausedFor: self.bounds.pauseMax, limit: ConversationLimits.streamsEndedAtOnce)))
         try await self.sweepTranscripts(in: shares)
         var pipeline = Pipeline()
         pipeline.add(LiveTable.sweep(in: shares))
@@ -206,7 +206,7 @@ package actor LiveCoordinator: PartitionOwner {
 
     private func sweepTranscripts(in shares: [LiveShare]) async throws(StoreError) {
         self.hasExpiredLines = try await TranscriptSweep.run(
-            in: shares, on: self.store, for: CallLimits.linesSweptFor)
+            in: shares, on: self.store, for: ConversationLimits.linesSweptFor)
     }
 
     package func took(_ shares: [LiveShare]) async throws {

@@ -239,7 +239,7 @@ package struct LiveMachine: Equatable, Sendable {
         guard let stream, stream.isPaused, self.attendances.isEmpty, self.waiting.isEmpty,
             !self.listeners.values.contains(where: { $0.status == .waiting })
         else { return nil }
-        return stream.changedAt + CallLimits.pausedKeptFor
+        return stream.changedAt + ConversationLimits.pausedKeptFor
     }
 
     /// When time changes it next (`LiveRules.tick`), or lets it sleep.

@@ -79,7 +79,7 @@ package struct TranscriptRoutes: Sendable {
         let lines = try await self.stored { () async throws(StoreError) in
             try await self.pool.query(
                 TranscriptTable.lines(
-                    of: content, after: after, limit: limit, bytesMax: CallLimits.linesBytesMax))
+                    of: content, after: after, limit: limit, bytesMax: ConversationLimits.linesBytesMax))
         }
         return .answer(head.page(of: lines).json)
     }
@@ -98,7 +98,7 @@ package struct TranscriptRoutes: Sendable {
         let (identity, conversation) = try await self.caller(request, context)
         let content = try Self.content(of: conversation, context)
         let body: TranscriptOperations.Share = try await JSONBody.read(
-            of: request, bytesMax: CallLimits.shareBodyBytesMax)
+            of: request, bytesMax: ConversationLimits.shareBodyBytesMax)
         let head = try await self.asMember(identity, of: conversation) {
             $0.add(TranscriptTable.head(of: content, at: .now))
         }

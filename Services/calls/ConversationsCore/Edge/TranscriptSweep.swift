@@ -14,14 +14,15 @@ package enum TranscriptSweep {
         while true {
             var pipeline = Pipeline()
             let lines = pipeline.add(
-                TranscriptTable.sweepLines(in: shares, limit: CallLimits.linesSweptAtOnce, at: now))
+                TranscriptTable.sweepLines(in: shares, limit: ConversationLimits.linesSweptAtOnce, at: now))
             let transcripts = pipeline.add(
-                TranscriptTable.sweep(in: shares, limit: CallLimits.transcriptsSweptAtOnce, at: now))
+                TranscriptTable.sweep(in: shares, limit: ConversationLimits.transcriptsSweptAtOnce, at: now))
             pipeline.add(TranscriptShareTable.sweep(at: now))
             let gone = try await store.pipeline(pipeline)
             let (lineCount, transcriptCount) = (try gone[lines], try gone[transcripts])
             let isDone =
-                lineCount < CallLimits.linesSweptAtOnce && transcriptCount < CallLimits.transcriptsSweptAtOnce
+                lineCount < ConversationLimits.linesSweptAtOnce
+                && transcriptCount < ConversationLimits.transcriptsSweptAtOnce
             if isDone || ContinuousClock.now >= end { return !isDone }
         }
     }

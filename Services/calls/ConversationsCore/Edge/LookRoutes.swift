@@ -39,7 +39,7 @@ package struct LookRoutes: Sendable {
     ) async throws(HTTPRefusal) -> Response {
         try await self.gate.admit(request, from: peer, within: Rates.liveLooks)
         guard let id = id.flatMap({ ConversationID($0) }) else { throw .noSuchConversation }
-        let body: LiveOperations.Look = try await JSONBody.read(of: request, bytesMax: CallLimits.lookBytesMax)
+        let body: LiveOperations.Look = try await JSONBody.read(of: request, bytesMax: ConversationLimits.lookBytesMax)
         let found: LiveTable.Look?
         do throws(StoreError) {
             found = try await self.pool.query(LiveTable.look(id))

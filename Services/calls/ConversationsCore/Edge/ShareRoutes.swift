@@ -40,7 +40,7 @@ package struct ShareRoutes: Sendable {
         try await self.gate.admit(request, from: peer, within: Rates.liveShares)
         guard let id = id.flatMap({ UUIDText($0) }), id.upperCase == 0 else { throw .noSuchShare }
         let body: TranscriptOperations.Read = try await JSONBody.read(
-            of: request, bytesMax: CallLimits.shareReadBytesMax)
+            of: request, bytesMax: ConversationLimits.shareReadBytesMax)
         let found = try await self.stored { () async throws(StoreError) in
             try await self.pool.query(TranscriptShareTable.find(id, at: .now))
         }
@@ -52,7 +52,7 @@ package struct ShareRoutes: Sendable {
         let lines = pipeline.add(
             TranscriptTable.lines(
                 of: found.content, after: body.after, limit: body.limit,
-                bytesMax: CallLimits.linesBytesMax - found.shared.bytes))
+                bytesMax: ConversationLimits.linesBytesMax - found.shared.bytes))
         let reading = pipeline
         let page = try await self.stored { () async throws(StoreError) in
             let answers = try await self.pool.pipeline(reading)

@@ -29,7 +29,7 @@ package struct StrangerCount: Sendable {
             } catch {
                 self.logger.warning("what strangers keep was not counted", [.error: "\(error)"])
             }
-            try? await Task.sleep(for: CallLimits.strangersCountedEvery)
+            try? await Task.sleep(for: ConversationLimits.strangersCountedEvery)
         }
     }
 }

@@ -7,7 +7,7 @@ enum StrangerBytesTable {
     /// Counts each store anew, unless that was just done. While everybody together keeps less than half of what strangers may, that sum
     /// stands for theirs: then nobody needs to be asked about.
     static func count(max: Int) -> SQL {
-        let (half, pause) = (Int64(max) / 2, CallLimits.strangersCountedEvery.milliseconds)
+        let (half, pause) = (Int64(max) / 2, ConversationLimits.strangersCountedEvery.milliseconds)
         return """
             INSERT INTO calls.stranger_bytes AS known (store, bytes, counted_at)
             SELECT c.store, c.bytes, now() FROM (

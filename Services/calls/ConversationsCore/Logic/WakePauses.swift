@@ -9,9 +9,9 @@ package struct WakePauses<Subject: Hashable & Sendable>: Sendable {
     /// Whether to wake now. Then the next one waits for the pause.
     package mutating func admits(_ subject: Subject, at now: ContinuousClock.Instant) -> Bool {
         if let last = self.wokenAt[subject], now - last < self.pause { return false }
-        if self.wokenAt.count >= CallLimits.wakesRememberedMax {
+        if self.wokenAt.count >= ConversationLimits.wakesRememberedMax {
             self.wokenAt = self.wokenAt.filter { now - $0.value < self.pause }
-            if self.wokenAt.count >= CallLimits.wakesRememberedMax,
+            if self.wokenAt.count >= ConversationLimits.wakesRememberedMax,
                 let oldest = self.wokenAt.min(by: { $0.value < $1.value })
             {
                 self.wokenAt[oldest.key] = nil

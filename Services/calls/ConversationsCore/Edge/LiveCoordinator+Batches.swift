@@ -229,7 +229,7 @@ extension Wake {
     /// All knocks at one conversation have one id on a device, so that the newest takes the place of those before.
     init(knockAt conversation: ConversationID, for device: WhisperID, at now: Timestamp) {
         self.init(
-            recipient: device, reason: .knock(until: now + CallLimits.knockWorth),
+            recipient: device, reason: .knock(until: now + ConversationLimits.knockWorth),
             wakeID: Self.opaque("whisper-knock", "\(conversation)", device), queuedAt: now)
     }
 }

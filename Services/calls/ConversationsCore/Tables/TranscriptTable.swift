@@ -20,7 +20,7 @@ package enum TranscriptTable {
         Statement(
             """
             WITH given AS MATERIALIZED (
-                SELECT g.*, octet_length(g.ciphertext) + \(CallLimits.lineRowBytes) AS size, c.profile_id,
+                SELECT g.*, octet_length(g.ciphertext) + \(ConversationLimits.lineRowBytes) AS size, c.profile_id,
                     coalesce(t.identity, s.holder) AS identity, EXISTS (
                         SELECT FROM calls.transcript_lines l
                         WHERE l.conversation_id = g.conversation_id AND l.content_id = g.content_id AND l.line = g.line)
@@ -73,7 +73,7 @@ package enum TranscriptTable {
                 ON CONFLICT DO NOTHING
                 RETURNING conversation_id, content_id, line, octet_length(ciphertext) AS bytes
             ), added AS MATERIALIZED (
-                SELECT s.*, o.identity, o.profile_id, s.bytes + \(CallLimits.lineRowBytes) * s.lines AS size
+                SELECT s.*, o.identity, o.profile_id, s.bytes + \(ConversationLimits.lineRowBytes) * s.lines AS size
                 FROM (
                     SELECT conversation_id, content_id, max(line) AS last_line, count(*) AS lines, sum(bytes) AS bytes
                     FROM stored GROUP BY conversation_id, content_id
