@@ -12,9 +12,9 @@ extension RoomRules {
             throw Refusal(.notFound, "no such participant")
         }
         let digest = SHA256.hash(RoomSignature.message(frame.signal, to: frame.to, in: frame.room).bytes)
-        guard Signatures.isValid(frame.signal.signature, over: digest, by: sender.signPublicKey) else {
-            throw .badSignature
-        }
+        // The key of a participant that has signalled before is prepared: the check costs half as much.
+        let signed = SignedDigest(signature: frame.signal.signature, digest: digest, key: sender.signPublicKey)
+        guard Signatures.areValid([signed]) == [true] else { throw .badSignature }
         guard sender.place == context.connection else {
             throw Refusal(.forbidden, "the caller has not joined on this connection")
         }
