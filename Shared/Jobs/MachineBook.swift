@@ -1,12 +1,13 @@
 package import Contract
 
-/// What a share holds one of for each id.
+/// A machine of which a share has one for each id.
 package protocol BookedMachine: Equatable, Sendable {
     associatedtype ID: Hashable, Sendable
     var id: ID { get }
 }
 
-/// What one process has in memory, of the shares that it owns. A batch changes it, and is then either committed or taken back.
+/// The machines that one process has in memory, of the shares that it owns. A batch changes the book, and is then
+/// either committed or taken back.
 package struct MachineBook<Machine: BookedMachine>: Sendable {
     package struct Change: Sendable {
         package var before: Machine?
@@ -58,7 +59,7 @@ package struct MachineBook<Machine: BookedMachine>: Sendable {
     /// From the tables.
     package mutating func load(_ machine: Machine) { self.set(machine, at: machine.id) }
 
-    /// Forgets what is somebody else's now, or quiet. It stays in the tables.
+    /// Forgets the machines that are not kept: another owner's, or quiet ones. They stay in the tables.
     package mutating func keep(_ isKept: (Machine) -> Bool) {
         for (id, machine) in self.machines where !isKept(machine) { self.set(nil, at: id) }
     }

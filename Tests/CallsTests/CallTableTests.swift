@@ -6,7 +6,7 @@ import Logging
 import Store
 import Testing
 
-/// What stands in a real Postgres, read with the rights that the migrations granted and no more.
+/// Calls in a real Postgres, read with the rights that the migrations granted and no more.
 @Suite struct CallTableTests {
     private static let quiet = Logger(label: "calls-tests", factory: { _ in SwiftLogNoOpLogHandler() })
     private static let (alice, bob) = (WhisperID("WSP-JBPU-D452-TLT4")!, WhisperID("WSP-7NUF-DNEU-IGIL")!)

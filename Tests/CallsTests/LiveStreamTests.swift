@@ -6,7 +6,7 @@ import Participants
 import TestKit
 import Testing
 
-/// Who whispers and who listens now: contract §14.8, §14.10.
+/// Starting, ending and joining streams: contract §14.8, §14.10.
 @Suite struct LiveStreamTests {
     private static let content = "c1d2e3f4-0f7c-4e51-9d0c-3c7d1d2b7a10"
 
@@ -445,11 +445,11 @@ import Testing
             return
         }
         #expect(stream.state == .live && stream.epoch == 1 && stream.home == home)
-        // Whoever joined meanwhile was told of no home.
+        // A listener that joined meanwhile was told of no home.
         #expect(bench.events(for: listener.connection) == [.stream(stream)])
     }
 
-    /// What took it out may be lost: its gateway and its listener hear it again.
+    /// The notice of a removal may be lost: the gateway and the listener get it again.
     @Test func whoIsOutAndDoesNotKnowHearsIt() throws {
         var (bench, listener) = try LiveBench.joined()
         _ = try bench.send("live_start", bench.named.with(["contentId": Self.content]), as: bench.phone)
@@ -507,7 +507,7 @@ import Testing
         #expect(bench.conversation.stream?.connection != nil, "it has just begun, and the report is older")
         #expect(bench.conversation.attendances[.guest(listener.id)]?.goneAt == nil)
         bench.now = bench.now + OwnerLimits.reportsDoubtedFor
-        // Knocks at the listener's gateway. Who waits is named in no report.
+        // A guest knocks at the listener's gateway. A waiting guest is named in no report.
         let guest = LiveBench.Listener(1)
         _ = try bench.send("live_knock", bench.knock(guest), as: guest)
         let elsewhere = try #require(LiveShare.all.first { $0 != share })

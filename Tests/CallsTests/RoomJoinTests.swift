@@ -6,7 +6,7 @@ import Testing
 
 @testable import RoomsCore
 
-/// Who comes into a room, by what, and what strangers learn (contract §15.1, §15.3, §19).
+/// The ways into a room, and the answers to strangers (contract §15.1, §15.3, §19).
 @Suite struct RoomJoinTests {
     @Test func aRoomIsCreatedAndJoinedByItsCode() throws {
         var (bench, code) = try RoomBench.created(["participantsMax": 3])

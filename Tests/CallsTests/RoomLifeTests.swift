@@ -209,7 +209,7 @@ import Testing
         #expect(told.map { $0["event"]?.string } == ["updated"])
         #expect(told.first?["room"]?["revision"]?.integer == Int64(bench.room.revision))
         #expect(told.first?["room"]?["isLocked"] == .bool(true))
-        // Who was reachable all the time hears nothing.
+        // A participant that was reachable all the time gets nothing.
         bench.rules { $0.reported([entry], by: place.node, of: RoomShare(of: id)) }
         #expect(bench.frames("room_event", on: place).isEmpty)
     }

@@ -82,8 +82,8 @@ import Testing
     }
 }
 
-/// The deployment's configuration on a real coturn. What differs is its address, its ports and its secret; and, where a
-/// test says so, that it may relay to this machine.
+/// The deployment's configuration on a real coturn. Address, ports and secret differ; and, where a test says so, it may
+/// relay to this machine.
 @Suite(.serialized) struct CoturnTests {
     private static let secret = "a secret of these tests"
 

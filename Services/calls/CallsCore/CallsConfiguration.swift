@@ -6,12 +6,12 @@ package import Participants
 package struct CallsConfiguration: Sendable {
     /// How long a call rings (contract §7: 45 s).
     package var ringTime: Duration
-    /// How often the process looks who owns which calls, live conversations and rooms. `OwnerLimits.leaseInterval`, by default.
+    /// Between two checks who owns which calls, live conversations and rooms. `OwnerLimits.leaseInterval`, by default.
     package var leaseInterval: Duration
     package var turn: TurnConfiguration
-    /// Of HTTP.
+    /// The rates of HTTP requests.
     package var rates: RateTable
-    /// Whose `X-Forwarded-For` is believed.
+    /// The proxies whose `X-Forwarded-For` is believed.
     package var trustedProxies: TrustedProxies
 
     package init(

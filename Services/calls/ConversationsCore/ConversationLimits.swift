@@ -20,7 +20,7 @@ package enum ConversationLimits {
     /// Lines wait for others so long before they are stored, and no more of them (contract §14.11: 250 ms).
     package static let linesGatheredFor = Duration.milliseconds(200)
     package static let linesGatheredMax = 512
-    /// Between two reads while lines wait for others. What is not a line is read so late at most, and ends the wait.
+    /// Between two reads while lines wait for others. A Job of another kind is read so late at most, and ends the wait.
     package static let linesReadEvery = Duration.milliseconds(50)
     /// Expired lines that one statement deletes, and transcripts that go behind them. Each may have had one line only.
     package static let linesSweptAtOnce = 4_000
@@ -31,7 +31,7 @@ package enum ConversationLimits {
     static let lineRowBytes: Int64 = 160
     /// Between two counts of what all identities without a peer keep. With `OwnerLimits.sweepInterval` the count lags by a minute at most.
     package static let strangersCountedEvery = Duration.seconds(30)
-    /// Lines of one answer, in bytes of JSON. What stands around them is less than the rest of `Limits.pageBytesMax`.
+    /// Lines of one answer, in bytes of JSON. The JSON around them is less than the rest of `Limits.pageBytesMax`.
     package static let linesBytesMax = Limits.pageBytesMax - 256
     /// The longest body of a share, in bytes, and of a request to read one.
     package static let shareBodyBytesMax = 32_768

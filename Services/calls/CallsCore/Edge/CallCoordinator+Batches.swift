@@ -25,7 +25,7 @@ extension CallCoordinator {
 
     // MARK: Before
 
-    /// What was learned outside of the database.
+    /// Facts from outside the database.
     private struct Looked {
         var silent: Set<NodeID> = []
         /// Callees of new calls, where they are.
@@ -255,7 +255,7 @@ extension CallCoordinator {
         var life = CallLimits.engagedMin
         for side in CallSide.allCases {
             let identity = call.identity(of: side)
-            // Who is rung may have begun a call in the same share.
+            // The callee of a ringing call may have begun another call in the same share.
             var ringing: UUIDText?
             // As long as the longest of the identity's calls in this share.
             for other in self.book.calls(of: identity) where other.share == call.share {
@@ -294,7 +294,7 @@ extension CallMachine {
         if case .ringing(let reachedAt) = self.phase { reachedAt } else { nil }
     }
 
-    /// What became of the attempt; nil while it rings.
+    /// The result of the attempt; nil while it rings.
     var setupResult: CallResult? {
         switch self.phase {
         case .ringing: nil
@@ -338,7 +338,7 @@ extension Wake {
         self.init(recipient: call.callee, reason: .callOver, wakeID: call.wakeID, queuedAt: now)
     }
 
-    /// What push should have heard of a call by now.
+    /// The wake-up that push should have received for a call by now.
     init?(owedBecauseOf call: CallMachine, at now: Timestamp) {
         if call.isRinging, call.isWoken {
             self.init(ringing: call, at: now)

@@ -25,7 +25,7 @@ package actor CallCoordinator: PartitionOwner {
     var silentNodes: Set<NodeID> = []
     /// Calls that had lost a slot at the last check. The next batch ends them.
     var callsMissingSlot: Set<UUIDText> = []
-    /// Of the latest period in which somebody asked for relays.
+    /// The key of the latest period in which a client asked for relays.
     var relayKey: (period: RelayPeriod, key: [UInt8])?
     /// Wake-ups that the bus did not take.
     var owedWakes: [Wake] = []
@@ -38,7 +38,7 @@ package actor CallCoordinator: PartitionOwner {
     private var measuredAt: ContinuousClock.Instant?
     /// Since then Redis and Postgres have been there, to note who is connected.
     var notedSince: Timestamp = .now
-    /// Of Jobs, by the clock of Redis. Read anew when Redis was emptied: another may have taken its place.
+    /// The ages of Jobs, by the clock of Redis. Read anew when Redis was emptied: another may have taken its place.
     private var ages: EntryAges?
 
     /// - Parameter store: a connection for this process alone; its locks say what the process owns.
@@ -160,7 +160,7 @@ package actor CallCoordinator: PartitionOwner {
     /// Keys that may be lost are written anew, and wake-ups that may be lost are sent again.
     package func busHasLost(_ losses: BusLosses) {
         self.ages = nil
-        // Who is connected says so again.
+        // Connected clients announce themselves again.
         self.notedSince = self.now
         let wakesAreLost = losses.includes(Keyspace.callWakes.name)
         for call in self.book.all {
@@ -192,7 +192,7 @@ package actor CallCoordinator: PartitionOwner {
         self.callsMissingSlot = Set(wakeIDs).subtracting(whole)
         let calls = self.book.all.filter { $0.isAnswered }
         let identities = calls.flatMap { [$0.caller, $0.callee] }
-        // Of a cluster one master may be away. They are seen the next time, long before they are taken for lost.
+        // One master of a cluster may be away. The identities are seen the next time, long before their slots are lost.
         guard let present = try? await self.legs(of: identities) else { return }
         let seen = identities.filter { present[$0] != nil }
         if !seen.isEmpty { _ = try await self.store.query(BusySlotTable.seen(seen, at: self.now)) }

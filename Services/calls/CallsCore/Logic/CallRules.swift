@@ -104,7 +104,7 @@ package struct CallRules: Sendable {
                 self.put(other)
             }
             // Neither has the slot of an answered call any more. One that belongs to another process ends when that
-            // looks for its slots. What rings for the caller goes on (contract §13a).
+            // looks for its slots. A call that rings for the caller continues (contract §13a).
             for other in self.book.calls(of: call.caller) + self.book.calls(of: call.callee) where other.isAnswered {
                 self.slotLost(other.wakeID)
             }
@@ -190,7 +190,8 @@ package struct CallRules: Sendable {
         if call.isAnswered, old?.isRinging == true { self.answered(call) }
     }
 
-    /// Who answers has left every other call that it began or talked in; what rings for the caller goes on.
+    /// The answering callee leaves every other call that it began or talked in. A call that rings for the caller goes
+    /// on.
     private mutating func answered(_ call: CallMachine) {
         if let lost = self.slots.answer(call.wakeID, caller: call.caller, callee: call.callee, at: self.time) {
             self.slotLost(lost)

@@ -87,7 +87,7 @@ struct LiveBatch {
     /// Conversations of those profiles, once they are known.
     var ofProfilesLeft: [ConversationID] = []
 
-    /// Those in which it matters who is a member of the profile. Lines and departures come from connections that are known.
+    /// The conversations whose profile's members matter. Lines and departures come from connections that are known.
     var judged: Set<ConversationID> {
         var ids = Set(self.frames.compactMap(\.body.conversation)).union(self.ofProfilesLeft)
         for case .report(_, let entries, _) in self.steps { ids.formUnion(entries.map(\.conversation)) }
@@ -102,7 +102,7 @@ struct LiveBatch {
         return ids
     }
 
-    /// Those that frames name themselves.
+    /// The profiles that frames name themselves.
     var profiles: Set<UUIDText> { Set(self.frames.compactMap(\.body.profile)) }
 
     /// Profiles in which somebody creates.

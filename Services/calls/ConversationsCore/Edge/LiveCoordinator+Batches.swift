@@ -135,7 +135,7 @@ extension LiveCoordinator {
             switch step {
             case .frame(let frame, let address):
                 let answer = rules.received(frame)
-                // What a connection holds or attends stands before the answer, and what follows from it behind.
+                // The events of the caller's own connection stand before the answer, all other tellings behind it.
                 let own = rules.tellings.filter { $0.isEvent(for: frame.connection) }
                 outcome.sayings += own.map { .telling($0) }
                 outcome.sayings.append(.answer(address, answer))
@@ -201,7 +201,8 @@ extension LiveCoordinator {
 
     private func notWoken(_ conversation: ConversationID) { self.knockWakes.failed(conversation) }
 
-    /// Where those are whom only their presence keys know. Who is not connected hears nothing: it asks when it comes back.
+    /// The connections of principals that only presence keys know. A principal that is not connected gets nothing: it
+    /// asks when it comes back.
     private func places(of outcome: Outcome) async -> [PrincipalID: LiveConnection] {
         var wanted: Set<PrincipalID> = []
         for case .telling(let telling) in outcome.sayings {

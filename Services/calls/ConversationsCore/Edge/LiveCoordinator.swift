@@ -35,7 +35,7 @@ package actor LiveCoordinator: PartitionOwner {
     private var arrivals = ArrivalPacing(
         interval: ConversationLimits.readInterval, worthWaiting: ConversationLimits.jobsWorthWaiting,
         window: ConversationLimits.rateWindow)
-    /// Of Jobs, by the clock of Redis.
+    /// The ages of Jobs, by the clock of Redis.
     private var ages: EntryAges?
 
     /// - Parameter store: a connection for this process alone; its locks say what the process owns.

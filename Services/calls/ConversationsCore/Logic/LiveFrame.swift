@@ -108,7 +108,7 @@ package enum LiveTelling: Sendable {
     }
 }
 
-/// What other tables say about those whom a batch concerns.
+/// Facts of other tables about the principals of a batch.
 package struct LiveFacts: Sendable {
     /// Identities, and guests by their proofs.
     package var accounts: [PrincipalID: AccountStatus]

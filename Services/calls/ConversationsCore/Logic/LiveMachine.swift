@@ -9,7 +9,7 @@ extension LiveMachine: BookedMachine {}
 
 /// One live conversation: who may listen, who whispers, and where they are.
 ///
-/// What stands in tables comes first. Where connections are is known in memory alone: gateways report it again.
+/// The columns of the tables come first. Connections are known in memory alone: gateways report them again.
 package struct LiveMachine: Equatable, Sendable {
     package let id: ConversationID
     package let profile: UUIDText
@@ -30,14 +30,14 @@ package struct LiveMachine: Equatable, Sendable {
     package var stream: Stream?
     package var listeners: [PrincipalID: Listener] = [:]
 
-    /// Who listens, and where. Devices of the profile are among them.
+    /// The connected listeners with their connections. Devices of the profile are among them.
     package var attendances: [PrincipalID: Attendance] = [:]
-    /// Where those are who wait for a decision or for a key.
+    /// The connections of listeners that wait for a decision or for a key.
     package var waiting: [PrincipalID: Waiting] = [:]
     /// When the holder was told last of those who wait for it. Empty after a restart: then it is told again.
     package var knocksToldAt: [PrincipalID: Timestamp] = [:]
 
-    /// What `look` shows: a seal that only the link opens.
+    /// The answer to `look`: a seal that only the link opens.
     package struct Info: Equatable, Sendable {
         package var nonce: [UInt8]
         package var ciphertext: [UInt8]
@@ -58,7 +58,8 @@ package struct LiveMachine: Equatable, Sendable {
         package let content: UUIDText
         package var holder: WhisperID
         package var phase: Phase
-        /// How long its lines are kept after its end. 0: not at all. What the conversation says later counts for other streams.
+        /// How long its lines are kept after its end. 0: not at all. A later setting of the conversation counts for
+        /// later streams.
         package let transcriptDays: Int
         package let startedAt: Timestamp
         package var changedAt: Timestamp
@@ -101,7 +102,7 @@ package struct LiveMachine: Equatable, Sendable {
             package var knock: LiveSigned?
             /// When a waiting one is sent away, unless it goes before.
             package var expiresAt: Timestamp?
-            /// Of the newest grant; 0 without one.
+            /// The generation of the newest grant; 0 without one.
             package var generation = 0
             package var grant: LiveSigned?
             /// The stream that it joined last since it was last admitted, and when it first did.
@@ -195,7 +196,7 @@ package struct LiveMachine: Equatable, Sendable {
             + self.attendances.values.filter { $0.goneAt == nil }.map(\.connection.node)
     }
 
-    /// Those who wait for the holder: for a decision, or for the present key.
+    /// The listeners that wait for the holder: for a decision, or for the present key.
     var undecided: [(listener: PrincipalID, row: Listener)] {
         self.listeners.filter { id, row in
             switch row.status {
@@ -277,7 +278,7 @@ package struct LiveMachine: Equatable, Sendable {
             createdAt: self.createdAt, updatedAt: self.updatedAt)
     }
 
-    /// Those who are refused are not among them.
+    /// All listeners but the refused.
     package var roster: [LiveListener] {
         self.listeners.sorted { ($0.value.since, "\($0.key)") < ($1.value.since, "\($1.key)") }.compactMap {
             id, listener in

@@ -3,7 +3,7 @@ import Contract
 import Participants
 import ServerCrypto
 
-/// Who may listen (contract §14.7).
+/// Admission of listeners (contract §14.7).
 extension LiveRules {
     mutating func knock(_ knock: LiveKnock, _ frame: LiveFrame) throws(Refusal) -> Answer {
         let listener = frame.principal.id
@@ -95,7 +95,7 @@ extension LiveRules {
         self.tellHolder(of: listener, .refused, in: conversation)
     }
 
-    /// What a knock is answered: what is so now.
+    /// The answer to a knock: the present state.
     private func standing(of row: LiveMachine.Listener, in conversation: LiveMachine) -> Answer {
         if row.status == .admitted, row.generation == conversation.generation,
             let admitted = conversation.admitted(row)

@@ -16,7 +16,7 @@ package struct LiveRules: Sendable {
     let limits: LiveBounds
     let time: Timestamp
 
-    /// What operators may change.
+    /// The bounds that operators may change.
     package struct LiveBounds: Sendable {
         package var listenersMax = LiveLimits.listenersMax
         package var waitingOfAddressMax = LiveLimits.waitingOfAddressMax
@@ -303,7 +303,7 @@ package struct LiveRules: Sendable {
         if conversation != before { self.put(conversation) }
     }
 
-    /// What told the holder of a knock, or its answer, may be lost.
+    /// Repeats knocks to the holder: the notice of a knock, or its answer, may be lost.
     private mutating func tellKnocksAgain(of conversation: inout LiveMachine) {
         guard let holder = conversation.stream?.connection else { return }
         let undecided = conversation.undecided
@@ -378,14 +378,15 @@ package struct LiveRules: Sendable {
         if conversation != before { self.put(conversation) }
     }
 
-    /// A gateway says all that its connections hold and attend in conversations of this share. What is not so is contradicted,
-    /// what is so is said again, and whoever is not named has gone: that it left may be lost.
+    /// A gateway reports all that its connections hold and attend in conversations of this share. Wrong entries are
+    /// contradicted, right ones are confirmed, and a connection that is not named has gone: its departure may be lost.
     package mutating func reported(_ entries: [LiveReportEntry], by node: NodeID, of share: LiveShare) {
         let named = Dictionary(grouping: entries, by: \.conversation).mapValues { Set($0.map(\.connection)) }
         let now = self.time
         for conversation in Array(self.book.all) where LiveShare(of: conversation.id) == share {
             let present = named[conversation.id] ?? []
-            // A report may be older than what has just begun. Whoever waits does not attend yet, and is not named.
+            // A report may be older than an attendance that has just begun. A waiting listener does not attend yet, and
+            // is not named.
             self.lose(conversation, waiting: false) { place, begunAt in
                 place.node == node && !present.contains(place.connection) && !OwnerLimits.isNew(begunAt, at: now)
             }
@@ -411,9 +412,10 @@ package struct LiveRules: Sendable {
                 if case .identity(let identity) = entry.principal {
                     self.isMember(identity, of: conversation.profile)
                 } else { false }
-            // Whoever has an older key stays, and gets the next one. Without a row its listener may not know that it is out.
+            // A listener with an older key stays, and gets the next one. A listener without a row may not know that it
+            // is out.
             guard isDevice || row?.status == .admitted else {
-                // Whoever waits left before it knocked again.
+                // A waiting listener left before it knocked again.
                 let isOut = row?.status != .waiting
                 return self.contradict(entry, on: connection, because: isOut ? row?.refusal ?? .removed : nil)
             }
@@ -441,7 +443,7 @@ package struct LiveRules: Sendable {
         if wasPaused { held.changedAt = self.time }
         conversation.stream = held
         self.put(conversation)
-        // Whoever joined meanwhile was told of no home.
+        // Listeners that joined meanwhile were told of no home.
         self.tellStream(of: conversation)
         self.tellings.append(.event(connection, .holds(conversation.stream(at: self.time))))
         return true

@@ -1,9 +1,9 @@
-/// When somebody was last woken because of something. Pure: the time is an argument.
+/// The times of the last wake-ups because of each subject. Pure: the time is an argument.
 package struct WakePauses<Subject: Hashable & Sendable>: Sendable {
     private let pause: Duration
     private var wokenAt: [Subject: ContinuousClock.Instant] = [:]
 
-    /// - Parameter pause: between two wake-ups because of the same.
+    /// - Parameter pause: between two wake-ups because of one subject.
     package init(of pause: Duration) { self.pause = pause }
 
     /// Whether to wake now. Then the next one waits for the pause.

@@ -232,7 +232,7 @@ package enum LiveTable {
             })
     }
 
-    /// Those of these streams that have ended.
+    /// The streams among these that have ended.
     static func ended(_ contents: [LiveFacts.Content]) -> Statement<Set<LiveFacts.Content>> {
         Statement(
             """
@@ -317,7 +317,7 @@ package enum LiveTable {
             })
     }
 
-    /// What `look` shows.
+    /// The answer to `look`.
     package struct Look: Sendable {
         package var signPublicKey: Bytes32
         package var encPublicKey: Bytes32
@@ -350,7 +350,7 @@ package enum LiveTable {
 
     // MARK: Writing
 
-    /// What a batch has changed, in the order in which it has to be written.
+    /// Statements that write a batch's changes, in the required order.
     static func write(_ changes: [LiveBook.Change]) -> [SQL] {
         var statements: [SQL] = []
         let deleted = changes.filter { $0.after == nil }.compactMap { $0.before.map { PostgresUUID($0.id.uuid) } }
@@ -387,7 +387,7 @@ package enum LiveTable {
         guard before != after else { return [] }
         var statements: [SQL] = []
         let id = PostgresUUID(conversation.id.uuid)
-        // Whatever was open: a batch may have begun streams that it has ended again.
+        // All open streams: a batch may have begun streams that it has ended again.
         if before == nil || before?.content != after?.content {
             statements.append(
                 """
@@ -465,7 +465,7 @@ package enum LiveTable {
             """
     }
 
-    /// What is kept long enough: streams that have ended and have no lines, listeners that nobody has seen.
+    /// Deletes what was kept long enough: ended streams without lines, and listeners that were not seen lately.
     static func sweep(in shares: [LiveShare]) -> [SQL] {
         let shares = shares.map { Int16($0.index) }
         return [

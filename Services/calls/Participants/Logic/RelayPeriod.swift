@@ -5,7 +5,7 @@ import ServerCrypto
 /// (contract §13a): an hour, and no more than a part of the credentials' life.
 package struct RelayPeriod: Equatable, Sendable {
     package let startsAt: Timestamp
-    /// Of all credentials given out in this period.
+    /// The end of all credentials given out in this period.
     package let expiresAt: Timestamp
 
     /// Parts of the credentials' life, for an identity and for a guest. A guest's live for two hours, and a name of its own in every
@@ -28,13 +28,14 @@ package struct RelayPeriod: Equatable, Sendable {
         self.expiresAt = self.startsAt + life
     }
 
-    /// What is left of it for credentials given out now; at least a second.
+    /// The remaining life of credentials given out now; at least a second.
     package func remaining(at now: Timestamp) -> Duration {
         .seconds(max(1, (self.expiresAt.milliseconds - now.milliseconds) / 1_000))
     }
 
-    /// Names nobody. Whoever does not have the key cannot tell whose it is, nor link it with another period's.
-    /// - Parameter key: of this period. Relays do not have it.
+    /// A pseudonym names nobody. Without the key it can be linked neither to its principal nor to another period's
+    /// pseudonym.
+    /// - Parameter key: the period's. Relays do not have it.
     package func pseudonym(of principal: PrincipalID, key: [UInt8]) -> [UInt8] {
         let code = hmacSHA256(key: key, Array("whisper-relay\n\(principal)\n\(self.startsAt.milliseconds)".utf8))
         return Array(code.bytes.prefix(TurnCredentials.pseudonymBytes))

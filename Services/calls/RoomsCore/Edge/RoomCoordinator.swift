@@ -31,7 +31,7 @@ package actor RoomCoordinator: PartitionOwner {
     private var leaving: [(room: UUIDText, participant: PrincipalID)] = []
     /// Codes by digits, as of the last sweep. `nil`: not counted yet.
     private var codeCounts: [Int: Int]?
-    /// Of the latest periods in which somebody asked for relays.
+    /// The keys of the latest periods in which a participant asked for relays.
     private var relayKeys = RelayKeys()
     /// When time was last applied to rooms.
     private var tickedAt: ContinuousClock.Instant?
@@ -39,7 +39,7 @@ package actor RoomCoordinator: PartitionOwner {
     private var arrivals = ArrivalPacing(
         interval: RoomOwnerLimits.readInterval, worthWaiting: RoomOwnerLimits.jobsWorthWaiting,
         window: RoomOwnerLimits.rateWindow)
-    /// Of Jobs, by the clock of Redis.
+    /// The ages of Jobs, by the clock of Redis.
     private var ages: EntryAges?
 
     /// - Parameter store: a connection for this owner alone; its locks say what the process owns.

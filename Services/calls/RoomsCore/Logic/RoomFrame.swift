@@ -108,13 +108,13 @@ package struct RoomFrame: Sendable {
     }
 }
 
-/// What tables and settings say about those whom a batch concerns.
+/// Facts of tables and settings about the principals of a batch.
 package struct RoomFacts: Sendable {
     /// Identities, and guests by their proofs.
     package var accounts: [PrincipalID: AccountStatus] = [:]
-    /// Rooms of the codes that somebody tries. Of those retired within a day too.
+    /// The rooms of the codes that callers try, also of codes that were retired within a day.
     package var codes: [JoinCode: UUIDText] = [:]
-    /// Rooms that somebody hosts, and in which somebody has a seat, as they were before the batch.
+    /// How many rooms a principal hosts, and in how many it has a seat, before the batch.
     package var hosted: [PrincipalID: Int] = [:]
     package var seats: [PrincipalID: Int] = [:]
     /// All rooms of those who list or purge.
@@ -147,7 +147,7 @@ package struct RoomFacts: Sendable {
         }
     }
 
-    /// What credentials for relays are made of. Without keys there are none now.
+    /// The parts of credentials for relays. Without keys no credentials can be made.
     package struct Relays: Sendable {
         package var turn: TurnConfiguration?
         package var identities: (period: RelayPeriod, key: [UInt8])?

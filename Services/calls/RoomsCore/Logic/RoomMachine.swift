@@ -5,7 +5,7 @@ package import Jobs
 /// The rooms that one process has in memory, of the shares that it owns.
 package typealias RoomBook = MachineBook<RoomMachine>
 
-/// One room: who has a seat, by what it is entered, and where its participants are.
+/// One room: its seats, the ways into it, and the connections of its participants.
 package struct RoomMachine: BookedMachine {
     package let id: UUIDText
     package let creator: PrincipalID
@@ -33,7 +33,7 @@ package struct RoomMachine: BookedMachine {
 
         package struct Pin: Equatable, Sendable {
             package let salt: [UInt8]
-            /// Of salt and digits.
+            /// The digest of salt and digits.
             package let hash: Bytes32
 
             package init(salt: [UInt8], hash: Bytes32) {
@@ -144,7 +144,7 @@ package struct RoomMachine: BookedMachine {
         self.participants.sorted { $0.value.seat < $1.value.seat }.map { (id: $0.key, participant: $0.value) }
     }
 
-    /// Who becomes host when there is none (contract §15.4).
+    /// The participant that becomes host when there is none (contract §15.4).
     package var nextHost: PrincipalID? {
         let seated = self.seated
         return (seated.first { $0.participant.place != nil } ?? seated.first)?.id

@@ -3,7 +3,7 @@ package import Contract
 import Participants
 import ServerCrypto
 
-/// Who comes in, comes back and goes (contract §15.1, §15.4).
+/// Entering, returning and leaving (contract §15.1, §15.4).
 extension RoomRules {
     mutating func create(_ create: RoomCreate, _ frame: RoomFrame) throws(Refusal) -> Answer {
         let caller = frame.principal.id
@@ -151,7 +151,7 @@ extension RoomRules {
         self.effects.append(.event(connection, .entered(room: room.id)))
     }
 
-    /// Somebody who has a seat is there again, perhaps on another connection. What was kept for it follows.
+    /// A participant is there again, perhaps on another connection. The signals that were kept for it follow.
     private mutating func back(_ before: RoomMachine, _ frame: RoomFrame) throws(Refusal) -> Answer {
         let caller = frame.principal.id
         let relays = try self.relays(for: caller, among: before.participants.count)
@@ -182,7 +182,7 @@ extension RoomRules {
 
     // MARK: Time
 
-    /// What time does to all rooms in which somebody is.
+    /// Applies time to all rooms in memory.
     package mutating func tick() {
         for room in Array(self.book.all) where room.isDue(at: self.time) { self.tick(room) }
         self.signals.age(at: self.time) { self.book[$0] != nil }
@@ -232,8 +232,9 @@ extension RoomRules {
         if room != before { self.put(room) }
     }
 
-    /// A gateway says whose connections it has. What is not so is contradicted; who is not named has gone, unless it has just come:
-    /// the report may be older. Whoever has no seat any more is told: the frame that said why may be lost.
+    /// A gateway reports its participants' connections. Wrong entries are contradicted. A participant that is not named
+    /// has gone, unless it has just come: the report may be older. A reported principal without a seat is told: the
+    /// frame with the reason may be lost.
     package mutating func reported(_ entries: [RoomReportEntry], by node: NodeID, of share: RoomShare) {
         let named = Set(entries.map { LiveConnection(node: node, connection: $0.connection) })
         let now = self.time
@@ -261,7 +262,7 @@ extension RoomRules {
             room.participants[entry.participant]?.awaySince = nil
             if participant.place == nil { self.changed(&room, .back, entry.participant, exceptOn: place) }
             self.put(room)
-            // What changed while it was taken for gone was told to the others alone.
+            // Changes while it was taken for gone were told to the others only.
             let news = RoomEvent(.updated, timestamp: self.time, room: room.state())
             self.effects.append(.frame(place, news))
             self.follow(entry.participant, in: room.id, on: place)

@@ -45,7 +45,7 @@ enum RoomCodeTable {
             })
     }
 
-    /// Those of these that are somebody's.
+    /// The codes among these that are not free.
     static func taken(of codes: [JoinCode]) -> Statement<Set<JoinCode>> {
         Statement(
             "SELECT code FROM calls.room_codes WHERE code = ANY (\(codes.map(\.text))::text[])",
@@ -72,7 +72,7 @@ enum RoomCodeTable {
             })
     }
 
-    /// What a batch has made of a room's code.
+    /// Statements that write a batch's change of a room's code.
     static func write(
         _ before: RoomMachine.Code?, _ after: RoomMachine.Code?, of room: UUIDText, at now: Timestamp
     ) -> [SQL] {
@@ -132,7 +132,7 @@ enum RoomCodeTable {
             })
     }
 
-    /// What is kept long enough: retired codes, misses that count no more. Codes whose time is up are retired.
+    /// Deletes what was kept long enough: retired codes, and misses that no longer count. Expired codes are retired.
     static var sweep: [SQL] {
         [
             """

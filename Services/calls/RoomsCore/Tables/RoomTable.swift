@@ -30,7 +30,7 @@ enum RoomTable {
             each: { row throws(StoreError) in UUIDText(try row.next(PostgresUUID.self)) })
     }
 
-    /// Those who leave all rooms, and rooms of these shares in which they still have a seat.
+    /// The participants that leave all rooms, with the rooms of these shares in which they still have a seat.
     static func leaving(in shares: [RoomShare], limit: Int) -> Statement<[(room: UUIDText, participant: PrincipalID)]> {
         Statement(
             """
@@ -47,7 +47,7 @@ enum RoomTable {
     /// Whole rooms, in three statements of one pipeline.
     static func load(_ ids: [UUIDText]) -> Loading { Loading(ids.map { PostgresUUID($0) }) }
 
-    /// What reads whole rooms: three statements in one pipeline.
+    /// Reads whole rooms: three statements in one pipeline.
     struct Loading {
         private let ids: [PostgresUUID]
 
@@ -204,7 +204,7 @@ enum RoomTable {
 
     // MARK: Writing
 
-    /// What a batch has changed, in the order in which it has to be written.
+    /// Statements that write a batch's changes, in the required order.
     static func write(_ changes: [RoomBook.Change], at now: Timestamp) -> [SQL] {
         var statements: [SQL] = []
         let deleted = changes.filter { $0.after == nil }.compactMap { $0.before.map { PostgresUUID($0.id) } }
@@ -286,7 +286,7 @@ enum RoomTable {
         return statements
     }
 
-    /// Those of them go whose room this is.
+    /// Deletes the rows of these principals in this room.
     private static func delete(_ principals: [PrincipalID], from table: Table, of id: UUIDText) -> SQL {
         switch table {
         case .participants:
