@@ -29,8 +29,8 @@ package struct RoomCreate: ClientFrame {
             (
                 .forbidden,
                 """
-                The room is somebody else's, or the caller hosts \(RoomLimits.hostedByIdentityMax) rooms, as a guest \
-                \(RoomLimits.hostedByGuestMax).
+                The room belongs to another participant, or the caller hosts \(RoomLimits.hostedByIdentityMax) rooms, \
+                as a guest \(RoomLimits.hostedByGuestMax).
                 """
             ),
         ],

@@ -1,7 +1,7 @@
 package import Contract
 
 extension Refusal {
-    package static let badSignature = Refusal(.authFailed, "the signature does not fit frame and key")
+    package static let badSignature = Refusal(.authFailed, "invalid signature")
     package static let untimely = Refusal(
         .invalidTimestamp, "the timestamp is more than 10 minutes from the server's time")
     /// The frame's payload could not be decoded. Only a bug can be the cause.

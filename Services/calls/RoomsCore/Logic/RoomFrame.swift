@@ -174,5 +174,5 @@ package struct RoomFacts: Sendable {
 extension Refusal {
     /// The same for an unknown room, one that is not the caller's, and every wrong code.
     static let noSuchRoom = Refusal(.notFound, "no such room")
-    static let notHost = Refusal(.forbidden, "only the host may do so")
+    static let notHost = Refusal(.forbidden, "only the host may do this")
 }

@@ -10,7 +10,7 @@ extension RoomRules {
         guard frame.principal.hasKeys(create.signPublicKey, create.encPublicKey) else { throw .foreignKeys }
         if let known = self.book[create.room] {
             guard known.creator == caller, known.participants[caller] != nil else {
-                throw Refusal(.forbidden, "the room is somebody else's")
+                throw Refusal(.forbidden, "the room belongs to another participant")
             }
             return try self.back(known, frame)
         }
