@@ -35,8 +35,15 @@ private func content(of message: Message) -> String {
 }
 
 func describe(_ details: FileDetails) -> String {
-    let name = details.name.map { harmlessLine($0) } ?? "a file"
+    let name =
+        details.voice.map { "voice message \(length($0))" } ?? details.name.map { harmlessLine($0) } ?? "a file"
     return "\(name), \(size(of: details.size))" + (details.isUnsigned ? ", not signed" : "")
+}
+
+/// Minutes and seconds, begun seconds counted.
+private func length(_ voice: VoiceNote) -> String {
+    let seconds = (voice.durationMs + 999) / 1_000
+    return "\(seconds / 60):\(seconds % 60 < 10 ? "0" : "")\(seconds % 60)"
 }
 
 private func words(of state: Attachment.State) -> String {

@@ -48,6 +48,13 @@ import Testing
                 .change(MessageChange(target: reference, kind: $0, revision: Revision(time: 5, id: id)))
             }
         for body in bodies { #expect(MessageBody(body.bytes, id: id) == body) }
+        // In a group a client that knows no objects reads a sentence. It never repeats a deleted text.
+        for (body, sentence) in zip(
+            bodies.suffix(4), ["no\0w", "This message was deleted.", "\u{1F44D}", "A reaction was removed."])
+        {
+            #expect(MessageBody(body.groupBytes, id: id) == body)
+            #expect(body.groupBytes.starts(with: Array((sentence + "\0").utf8)))
+        }
         // A client that knows no objects has the text all the same.
         #expect(bodies[0].bytes.starts(with: Array("yes\0".utf8)))
         #expect(MessageBody.text("plain", replyTo: nil).bytes == Array("plain".utf8))

@@ -105,6 +105,10 @@ import Testing
                 type: String(repeating: "\"", count: ClientLimits.fileTypeBytesMax), size: Limits.fileBytesMax,
                 thumbnail: thumbnail),
             FileDetails(name: nil, type: "x", size: 1),
+            FileDetails(
+                name: nil, type: "audio/ogg", size: 1,
+                voice: VoiceNote(durationMs: 3_600_000, waveform: (0..<64).map { $0 * 4 })),
+            FileDetails(name: nil, type: "audio/ogg", size: 1, voice: VoiceNote(durationMs: 1, waveform: nil)),
         ] {
             let body = MessageBody.file(details, nonce: nonce, text: "see\0this", replyTo: reference)
             #expect(MessageBody(body.bytes, id: .random()) == body)
@@ -124,6 +128,28 @@ import Testing
             #expect(
                 MessageBody(MessageBody.file(wrong, nonce: nonce, text: "", replyTo: nil).bytes, id: .random()) == nil)
         }
+    }
+
+    @Test func aVoiceNoteIsAFileForEverybodyElse() throws {
+        let voice = try #require(VoiceNote(durationMs: 11_001, waveform: [0, 255]))
+        let details = FileDetails(name: "note.ogg", type: "audio/ogg", size: 9, voice: voice)
+        let body = MessageBody.file(details, nonce: Sodium.random(24), text: "", replyTo: nil)
+        #expect(body.messageType == "voice")
+        let text = String(decoding: body.bytes, as: UTF8.self)
+        #expect(text.contains(#""voice":{"durationMs":11001,"waveform":"AP8="}"#))
+        // Bounds of the other side's word: what is beyond them is left out, and the file stays.
+        for (was, wrong) in [
+            ("11001", "0"), ("11001", "3600001"), (#""AP8=""#, #""""#), ("audio/ogg", "video/ogg"),
+            (#""AP8=""#, #""\#(base64([UInt8](repeating: 1, count: 65)))""#),
+        ] {
+            let read = MessageBody(Array(text.replacing(was, with: wrong).utf8), id: .random())
+            guard case .file(let details, _, _, _)? = read else {
+                Issue.record("\(wrong): no file")
+                continue
+            }
+            #expect(details.voice == nil && details.size == 9, "\(wrong)")
+        }
+        #expect(VoiceNote(durationMs: 1, waveform: []) == nil && VoiceNote(durationMs: 0, waveform: nil) == nil)
     }
 
     @Test func aPointerOpensForItsReaderAlone() throws {

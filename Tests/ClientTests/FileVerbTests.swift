@@ -96,6 +96,30 @@ extension CoreTests {
         await bob.close()
     }
 
+    @Test func aVoiceNoteArrivesWithItsLengthAndItsLoudness() async throws {
+        let (ann, bob, _, bobID) = try await self.two()
+        let path = try self.file("note.ogg", Sodium.random(500))
+        func send(_ type: String, _ voice: String) -> String {
+            #"attachment_send {"chat":"\#(bobID)","path":"\#(path)","mimeType":"\#(type)","voice":\#(voice)}"#
+        }
+        let voice = #"{"durationMs":2500,"waveform":"AP8="}"#
+        #expect(try await self.refusal(ann, send("video/ogg", voice)) == "invalidField voice")
+        for wrong in [#"{}"#, #"{"durationMs":0}"#, #"{"durationMs":3600001}"#, #"{"durationMs":1,"waveform":""}"#] {
+            #expect(try await self.refusal(ann, send("audio/ogg", wrong)).hasPrefix("invalidField"), "\(wrong)")
+        }
+        let sent = try await self.perform(ann, send("audio/ogg", voice))["message"]
+        let received = try await self.next(bob, "messageReceived").event["message"]
+        for message in [sent, received] { #expect(message?["attachment"]?["voice"]?.text == voice) }
+        #expect(self.server.state.withLock { $0.frames["message_received"]?.last?["msgType"]?.string } == "voice")
+        // A restart keeps it.
+        await bob.close()
+        let again = try self.open("bob")
+        let list = try await self.perform(again, #"chat_get {"chat":"\#(try await self.id(ann))"}"#)
+        #expect(list["messages"]?.elements.last?["attachment"]?["voice"]?.text == voice)
+        await ann.close()
+        await again.close()
+    }
+
     @Test func refusalsAreToldAndTriedAgain() async throws {
         let (ann, bob, annID, bobID) = try await self.two()
         let path = try self.file("a", Sodium.random(1_000))

@@ -91,6 +91,9 @@ extension CoreTests {
         #expect(page["messages"]?.elements.compactMap { $0["text"]?.string } == ["coffee on sunday", "yes"])
         try await self.perform(ann, #"message_delete {"messageId":"\#(id)"}"#)
         _ = try await self.next(bob, "messageChanged") { $0["message"]?["kind"]?.string == "deleted" }
+        // No change says that it is a file.
+        let types = self.server.state.withLock { $0.frames["message_received"] ?? [] }.map { $0["msgType"]?.string }
+        #expect(Set(types) == ["text"])
         try await self.perform(bob, #"chat_draft {"chat":"\#(group)","text":"It"}"#)
         #expect(try await self.perform(bob, "chat_list")["chats"]?.elements.first?["draft"]?.string == "It")
         let muted = try await self.perform(bob, #"chat_mark {"chat":"\#(group)","muted":true}"#)

@@ -8,6 +8,10 @@ package enum ClientLimits {
     package static let annexBytesMax = 16_384
     /// A small picture that goes with a file, in bytes. Its Base64 fits into the object behind the text.
     package static let thumbnailBytesMax = 8_192
+    /// Milliseconds of a voice note: up to an hour.
+    package static let voiceDuration: ClosedRange<Int64> = 1...3_600_000
+    /// Slices of a voice note of which the loudness is told.
+    package static let waveformSlices = 1...64
     /// The name of a file, in bytes.
     package static let fileNameBytesMax = 255
     /// The MIME type of a file, in bytes.

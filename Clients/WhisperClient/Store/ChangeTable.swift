@@ -93,10 +93,10 @@ extension ClientStore {
             guard let changed = try Self.apply(change, by: ownID, to: row, in: database) else {
                 return .success((message, false))
             }
-            let body = MessageBody.change(change).bytes
+            let body = MessageBody.change(change)
             guard case .direct(let peer) = place else {
                 guard let group = try Self.group(place.name, in: database) else { return .failure(.notFound) }
-                _ = try Self.queue(id, toGroup: group, body: body, in: database)
+                _ = try Self.queue(id, toGroup: group, body: body.groupBytes, in: database)
                 return .success((changed, true))
             }
             try database.run(
@@ -104,7 +104,7 @@ extension ClientStore {
                     INSERT INTO outgoing_changes (id, id_key, peer, body, place, state)
                     VALUES (?, ?, ?, ?, (SELECT coalesce(max(number), 0) FROM messages), 'queued')
                     """,
-                arguments: ["\(id)", Self.key(id), "\(peer)", body])
+                arguments: ["\(id)", Self.key(id), "\(peer)", body.bytes])
             try Self.accept(peer, in: database)
             return .success((changed, true))
         }

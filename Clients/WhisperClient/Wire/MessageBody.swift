@@ -25,7 +25,8 @@ package enum MessageBody: Sendable, Equatable {
     package var messageType: String {
         switch self {
         case .text: "text"
-        case .file(let details, _, _, _): details.type.hasPrefix("image/") ? "image" : "file"
+        case .file(let details, _, _, _):
+            details.voice != nil ? "voice" : details.type.hasPrefix("image/") ? "image" : "file"
         case .change: "system"
         }
     }
@@ -48,6 +49,18 @@ package enum MessageBody: Sendable, Equatable {
             case .delete: return [0] + Annex(delete: target).json
             case .react: return [0] + Annex(react: target).json
             }
+        }
+    }
+
+    /// The same for a group. The server takes no `system` there, so a change goes as a text: in front of its object stands a
+    /// sentence, for clients that do not know the object. It never repeats a deleted text.
+    package var groupBytes: [UInt8] {
+        guard case .change(let change) = self else { return self.bytes }
+        switch change.kind {
+        case .edit: return self.bytes
+        case .delete: return Array("This message was deleted.".utf8) + self.bytes
+        case .react(let reaction):
+            return Array((reaction.isEmpty ? "A reaction was removed." : reaction).utf8) + self.bytes
         }
     }
 
@@ -130,6 +143,20 @@ package struct Revision: Hashable, Sendable, Comparable {
     package static func < (one: Revision, other: Revision) -> Bool { (one.time, one.id) < (other.time, other.id) }
 }
 
+/// A voice note in JSON: in sealed messages, and in the store.
+struct VoiceMembers: Codable {
+    var durationMs: Int64
+    /// In Base64.
+    var waveform: Data?
+
+    init(_ voice: VoiceNote) {
+        self.durationMs = voice.durationMs
+        self.waveform = voice.waveform.map { Data($0) }
+    }
+
+    var note: VoiceNote? { VoiceNote(durationMs: self.durationMs, waveform: self.waveform.map { Array($0) }) }
+}
+
 /// The object behind the text. Fields that this release does not know are ignored.
 private struct Annex: Codable {
     struct Reference: Codable {
@@ -174,6 +201,7 @@ private struct Annex: Codable {
         var size: Int64
         var nonce: String
         var thumbnail: String?
+        var voice: VoiceMembers?
 
         init(_ details: FileDetails, nonce: [UInt8]) {
             self.name = details.name
@@ -181,16 +209,17 @@ private struct Annex: Codable {
             self.size = details.size
             self.nonce = String(decoding: Base64.encode(nonce), as: UTF8.self)
             self.thumbnail = details.thumbnail.map { String(decoding: Base64.encode($0), as: UTF8.self) }
+            self.voice = details.voice.map { VoiceMembers($0) }
         }
 
-        /// A name that is none is left out. A size or type that is none spoils the whole.
+        /// A name or voice note out of bounds is left out. A size or type out of bounds spoils the whole.
         var details: FileDetails? {
             guard (0...Limits.fileBytesMax).contains(self.size), FileDetails.isType(self.type) else { return nil }
             let thumbnail = self.thumbnail.flatMap { Base64.decode($0) }
             guard thumbnail?.count ?? 0 <= ClientLimits.thumbnailBytesMax else { return nil }
             return FileDetails(
                 name: self.name.flatMap { FileDetails.isName($0) ? $0 : nil }, type: self.type, size: self.size,
-                thumbnail: thumbnail)
+                thumbnail: thumbnail, voice: VoiceNote.isType(self.type) ? self.voice?.note : nil)
         }
     }
 

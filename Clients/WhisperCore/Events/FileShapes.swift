@@ -13,6 +13,9 @@ extension Shapes {
             "thumbnail", .base64(0...ClientLimits.thumbnailBytesMax), .optional,
             about: "A small picture, as the sender's host made it."),
         Field(
+            "voice", .object(VoiceShape.schema), .optional,
+            about: "The file is a voice note of this length and loudness, as the sender's host measured them."),
+        Field(
             "isUnsigned", .bool, .optional,
             about:
                 "True if no signature covers the file: the server can have put another file of the sender in its place, or given it another type. Say so where it is shown."
@@ -32,6 +35,7 @@ extension Shapes {
         json.add("size", details.size)
         if details.isUnsigned { json.add("isUnsigned", true) }
         if let thumbnail = details.thumbnail { json.add("thumbnail", base64: thumbnail) }
+        json.add(VoiceShape.field, details.voice)
         switch attachment.state {
         case .offered: json.add("state", "offered")
         case .waiting: json.add("state", "waiting")
@@ -47,6 +51,31 @@ extension Shapes {
 
     static let sampleReceivedFile =
         #"{"messageId":"9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10","chat":"WSP-AAAA-AAAA-AAAA","direction":"in","time":1767225600000,"kind":"text","text":"","attachment":{"name":"tea.jpg","mimeType":"image/jpeg","size":123456,"state":"waiting"},"isRead":false}"#
+}
+
+/// A voice note in verbs, answers and events.
+enum VoiceShape {
+    static let field = TypedField<VoiceNote>.object(
+        "voice", Self.schema,
+        about: "Sends a voice note: `mimeType` is one of audio. The core records and measures nothing."
+    ) { payload throws(Payload.Corrupted) in
+        guard let voice = VoiceNote(durationMs: try payload[Self.durationMs], waveform: try payload[Self.waveform])
+        else { throw Payload.Corrupted() }
+        return voice
+    } write: { voice in
+        var json = JSONWriter(capacity: 128)
+        json.add(Self.durationMs, voice.durationMs)
+        json.add(Self.waveform, voice.waveform)
+        return json.finished()
+    }.optional
+
+    static let schema = ObjectSchema([Self.durationMs.field, Self.waveform.field])
+
+    private static let durationMs = TypedField.integer(
+        "durationMs", ClientLimits.voiceDuration, about: "Milliseconds.")
+    private static let waveform = TypedField.base64(
+        "waveform", ClientLimits.waveformSlices, about: "The peak of each of equal slices, a byte each."
+    ).optional
 }
 
 extension EventText {

@@ -37,7 +37,7 @@ extension Verb {
             "Seals a file and queues a message with it. The file is uploaded now or when the server is back, then the message goes. Later messages do not wait for it.",
         [
             Self.to.field, Self.path.field, Self.name.field, Self.mimeType.field, Self.text.field,
-            Self.thumbnail.field, Self.replyTo.field, Self.replyFrom.field, Self.clientID.field,
+            Self.thumbnail.field, VoiceShape.field.field, Self.replyTo.field, Self.replyFrom.field, Self.clientID.field,
         ],
         type: "message", [Field("message", .object(Shapes.message))],
         errors: [
@@ -62,12 +62,16 @@ extension Verb {
                 }
                 return bytes
             }
+            let voice = try parameters[VoiceShape.field]
+            guard voice == nil || VoiceNote.isType(type) else {
+                throw CoreError(.invalidField, "needs a type of audio", field: "voice")
+            }
             let author = try parameters[Self.replyFrom]
             let replyTo = try (try parameters[Self.replyTo]).map {
                 try opened.reference(to: $0, in: chat, by: author, field: "replyTo")
             }
             let message = try await opened.client.send(
-                file: try parameters[Self.path], name: name, type: type, thumbnail: thumbnail,
+                file: try parameters[Self.path], name: name, type: type, thumbnail: thumbnail, voice: voice,
                 text: try parameters[Self.text] ?? "", in: chat, id: try parameters[Self.clientID], replyTo: replyTo)
             guard message.place == chat, message.attachment != nil else {
                 throw CoreError(.conflict, field: "clientId")

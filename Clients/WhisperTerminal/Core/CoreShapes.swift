@@ -107,7 +107,11 @@ extension Attachment {
         }
         self.init(
             details: FileDetails(
-                name: json.string("name"), type: type, size: size, isUnsigned: json.bool("isUnsigned") ?? false),
+                name: json.string("name"), type: type, size: size,
+                voice: json.object("voice").flatMap {
+                    VoiceNote(durationMs: $0.integer("durationMs") ?? 0, waveform: nil)
+                },
+                isUnsigned: json.bool("isUnsigned") ?? false),
             state: state)
     }
 }

@@ -283,16 +283,25 @@ protocol ObjectValue: Sendable {
 
 extension TypedField where Value: ObjectValue {
     static func object(_ name: String, about: String = "") -> TypedField {
-        TypedField(name, .object(Value.schema), about: about) { payload, place throws(Payload.Corrupted) in
-            guard let object = try payload.object(place) else { return nil }
-            return try Value(object)
-        } append: { value, output in
-            output += value.json
-        }
+        .object(name, Value.schema, about: about, read: Value.init) { $0.json }
     }
 }
 
 extension TypedField {
+    /// An object, read and written by the caller's functions.
+    package static func object(
+        _ name: String, _ schema: ObjectSchema, about: String = "",
+        read: @escaping @Sendable (Payload) throws(Payload.Corrupted) -> Value,
+        write: @escaping @Sendable (Value) -> [UInt8]
+    ) -> TypedField {
+        TypedField(name, .object(schema), about: about) { payload, place throws(Payload.Corrupted) in
+            guard let object = try payload.object(place) else { return nil }
+            return try read(object)
+        } append: { value, output in
+            output += write(value)
+        }
+    }
+
     /// Empty if an optional one is absent.
     static func objects<Element: ObjectValue>(
         _ name: String, count: ClosedRange<Int>, _ presence: Field.Presence = .required, about: String = ""

@@ -43,8 +43,8 @@ extension WhisperClient {
     ///   - name: `nil` for that of the path, if it can be used.
     ///   - id: of the caller's choice. A message that has it already is returned as it stands.
     package func send(
-        file path: String, name: String? = nil, type: String, thumbnail: [UInt8]? = nil, text: String = "",
-        in place: Conversation, id: UUIDText? = nil, replyTo: MessageReference? = nil
+        file path: String, name: String? = nil, type: String, thumbnail: [UInt8]? = nil, voice: VoiceNote? = nil,
+        text: String = "", in place: Conversation, id: UUIDText? = nil, replyTo: MessageReference? = nil
     ) async throws(FileError) -> Message {
         do {
             guard text.utf8.count <= ClientLimits.textBytesMax else { throw SendError.tooLong(bytes: text.utf8.count) }
@@ -62,7 +62,7 @@ extension WhisperClient {
             let last = path.split(separator: "/").last.map(String.init)
             let details = FileDetails(
                 name: name ?? last.flatMap { FileDetails.isName($0) ? $0 : nil }, type: type, size: size,
-                thumbnail: thumbnail)
+                thumbnail: thumbnail, voice: voice)
             var message = Message(
                 id: id ?? .random(), peer: peer, groupID: nil, direction: .outgoing(.queued), content: .text(text),
                 time: self.serverNow, replyTo: replyTo)

@@ -29,15 +29,21 @@ package struct FileDetails: Sendable, Equatable {
     package var size: Int64
     /// A small picture. Only hosts know its format.
     package var thumbnail: [UInt8]?
+    /// The file is a voice note. Its type is one of audio.
+    package var voice: VoiceNote?
     /// The sealed message says nothing of this file, and no signature covers it: a server can have put another file of the same
     /// sender in its place, or given it another type.
     package var isUnsigned = false
 
-    package init(name: String?, type: String, size: Int64, thumbnail: [UInt8]? = nil, isUnsigned: Bool = false) {
+    package init(
+        name: String?, type: String, size: Int64, thumbnail: [UInt8]? = nil, voice: VoiceNote? = nil,
+        isUnsigned: Bool = false
+    ) {
         self.name = name
         self.type = type
         self.size = size
         self.thumbnail = thumbnail
+        self.voice = voice
         self.isUnsigned = isUnsigned
     }
 
@@ -55,6 +61,27 @@ package struct FileDetails: Sendable, Equatable {
         (1...ClientLimits.fileTypeBytesMax).contains(type.utf8.count)
             && type.utf8.allSatisfy { (0x21...0x7e).contains($0) }
     }
+}
+
+/// The length and the loudness of a voice note, as the sender's host measured them. No signature of the audio itself vouches for
+/// them: readers show them before they have the file.
+package struct VoiceNote: Sendable, Equatable {
+    /// Milliseconds, of `ClientLimits.voiceDuration`.
+    package let durationMs: Int64
+    /// The peak of each of equal slices, 0 to 255, as many as `ClientLimits.waveformSlices`; `nil` if the host measured none.
+    package let waveform: [UInt8]?
+
+    /// - Returns: `nil` beyond the bounds.
+    package init?(durationMs: Int64, waveform: [UInt8]?) {
+        guard ClientLimits.voiceDuration.contains(durationMs),
+            waveform.map({ ClientLimits.waveformSlices.contains($0.count) }) ?? true
+        else { return nil }
+        self.durationMs = durationMs
+        self.waveform = waveform
+    }
+
+    /// Whether a file of this type can be one.
+    package static func isType(_ type: String) -> Bool { type.hasPrefix("audio/") }
 }
 
 /// With what a file is found and opened.

@@ -409,6 +409,7 @@ private struct KeptDetails: Codable {
     var type: String
     var size: Int64
     var thumbnail: Data?
+    var voice: VoiceMembers?
     /// Earlier releases did not keep it.
     var isUnsigned: Bool?
 
@@ -417,13 +418,14 @@ private struct KeptDetails: Codable {
         self.type = details.type
         self.size = details.size
         self.thumbnail = details.thumbnail.map { Data($0) }
+        self.voice = details.voice.map { VoiceMembers($0) }
         self.isUnsigned = details.isUnsigned ? true : nil
     }
 
     var details: FileDetails {
         FileDetails(
             name: self.name, type: self.type, size: self.size, thumbnail: self.thumbnail.map { Array($0) },
-            isUnsigned: self.isUnsigned ?? false)
+            voice: self.voice?.note, isUnsigned: self.isUnsigned ?? false)
     }
 }
 

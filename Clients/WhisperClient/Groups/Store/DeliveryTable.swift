@@ -127,9 +127,10 @@ extension ClientStore {
             else { return nil }
             let signedAt = (row["signed_at"] as Int64?).map { Timestamp(milliseconds: $0) }
             if let body = row["body"] as [UInt8]? {
-                // Groups take no `system`. The body names the change; clients that do not know it show no text.
+                // A change. Those that earlier releases queued have no sentence before the NUL, and must not show as a text.
                 return GroupMail(
-                    groupID: row["group_id"], body: Array(body), messageType: "file", signedAt: signedAt)
+                    groupID: row["group_id"], body: Array(body), messageType: body.first == 0 ? "file" : "text",
+                    signedAt: signedAt)
             }
             guard let message = try Self.outgoingRow(copy.id, in: database),
                 case .text(let text)? = Self.message(message)?.content
