@@ -154,11 +154,15 @@ export async function run() {
   };
   const turn = (video) => async ({ target }) => {
     const wasOn = target.ariaPressed === "true";
+    // With another device a muted microphone stays muted.
+    const isMuted = !wasOn && find("#mute").ariaPressed === "true";
     stop();
     find("#denied").hidden = true;
     if (!wasOn) {
       try {
         stream = await navigator.mediaDevices.getUserMedia({ audio: true, video });
+        for (const track of stream.getAudioTracks()) track.enabled = !isMuted;
+        find("#mute").ariaPressed = String(isMuted);
         target.ariaPressed = "true";
         find("#mute").hidden = false;
         if (video) showMedia(own, stream, true);

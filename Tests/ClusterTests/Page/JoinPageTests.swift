@@ -171,6 +171,16 @@ extension PageCluster {
                         "const stream = document.querySelector('#videos [data-seat=\"2\"]')?.srcObject; return stream?.getTracks().map(({ kind }) => kind).join()"
                 ).string == "audio"
             }
+            // With another device a muted microphone stays muted.
+            try await bob.browser.click("#mute")
+            try await bob.browser.click("#media")
+            try await alice.sees(2)
+            #expect(
+                try await bob.browser.value(of: sent.replacing("\"1\"", with: "\"2\"")).elements.compactMap(\.string)
+                    == ["audio false live", "video true live"])
+            #expect(
+                try await bob.browser.value(of: "return document.querySelector('#mute').ariaPressed")
+                    == .string("true"))
             for page in pages { #expect(try await page.browser.complaints() == []) }
         }
     }
