@@ -10,7 +10,7 @@ package enum BanTerm: String, CaseIterable, Sendable {
         case .day: "1 day"
         case .week: "7 days"
         case .month: "30 days"
-        case .forever: "for ever"
+        case .forever: "Permanently"
         }
     }
 

@@ -30,7 +30,7 @@ extension ConsolePage {
         \(self.formToken(of: session))
         <input name="whisperId" class="id" required maxlength="40" pattern=" *(WSP-[A-Z2-7]{4}-[A-Z2-7]{4}-[A-Z2-7]{4}|gst-[0-9a-f]{32}) *" placeholder="WSP-XXXX-XXXX-XXXX or gst-…" aria-label="Whisper ID or guest" autocomplete="off" spellcheck="false">
         <input name="reason" required maxlength="\(Limits.banReasonCharacters.upperBound)" placeholder="Reason" aria-label="Reason">
-        <span class="pair">\(self.terms(.forever))<button class="danger">Ban</button></span>
+        <span class="pair">\(self.terms(.day))<button class="danger">Ban</button></span>
         </form>
         """
     }
@@ -48,7 +48,7 @@ extension ConsolePage {
             """
         }
         return """
-            <table class="card"><thead><tr><th>Identity</th><th>Reason</th><th>Since</th><th>Ends</th>\(session.role >= .operator ? "<th><span class=\"hidden\">Lift</span></th>" : "" as HTML)</tr></thead>
+            <table class="card"><thead><tr><th>Identity</th><th>Reason</th><th>Since</th><th>Ends</th>\(session.role >= .operator ? "<th><span class=\"hidden\">End ban</span></th>" : "" as HTML)</tr></thead>
             <tbody>\(rows)</tbody></table>
             """
     }
@@ -58,7 +58,7 @@ extension ConsolePage {
         <td class="act"><form method="post" action="/console/unban" class="actions">\(self.formToken(of: session))
         <input type="hidden" name="whisperId" value="\(principal.description)">
         <input name="reason" required maxlength="\(Limits.banReasonCharacters.upperBound)" value="appeal" aria-label="Reason for lifting">
-        <button>Lift</button></form></td>
+        <button>End ban</button></form></td>
         """
     }
 }

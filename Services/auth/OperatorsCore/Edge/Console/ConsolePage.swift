@@ -133,7 +133,7 @@ extension ConsolePage {
             case .dismissed: "The report is dismissed."
             case .warned: "The report is closed with a warning."
             case .banned: "Banned. A live session ends within a second."
-            case .lifted: "The ban is lifted."
+            case .lifted: "The ban has ended."
             case .chosen: "Done. It holds for everybody who registers from now on."
             case .revoked: "The invitation is revoked. Whoever has come in with it stays."
             }

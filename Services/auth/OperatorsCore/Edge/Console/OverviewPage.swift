@@ -40,7 +40,7 @@ extension ConsolePage {
                 <section class="card"><header><h2>Latest changes</h2><a href="/console/audit">All</a></header>
                 \(changes.isEmpty ? self.empty("Nobody has changed anything yet.") : "<ol class=\"news\">\(changes.prefix(shown).map { self.news($0, at: now) })</ol>" as HTML)
                 </section>
-                <section class="card"><header><h2>Wake-ups given up</h2><a href="/console/wake-ups">All</a></header>
+                <section class="card"><header><h2>Failed pushes</h2><a href="/console/wake-ups">All</a></header>
                 \(deadLetters.isEmpty ? self.empty("None. Every push found its provider.") : "<ol class=\"news\">\(deadLetters.prefix(shown).map { self.news($0, at: now) })</ol>" as HTML)
                 </section>
                 <section class="card"><header><h2>Fullest mailboxes</h2></header>

@@ -22,7 +22,7 @@ extension ConsolePage {
         return ConsolePage(
             .wakeUps, title: "Wake-ups",
             body: """
-                \(self.heading("Wake-ups given up", "Pushes that no provider took in the end. Their mail still waits. Known for 30 days."))
+                \(self.heading("Failed pushes", "Pushes that no provider took in the end. Their mail still waits. Known for 30 days."))
                 \(letters.isEmpty ? self.empty("None. Every push found its provider.") : list)
                 \(self.older(next) { URLEncodedForm.address("/console/wake-ups", [("cursor", $0)]) })
                 """)
@@ -53,7 +53,7 @@ extension ConsolePage {
                 \(self.heading("Audit", "Who asked and did what, newest first. Nothing here can be changed or removed, not even by the service."))
                 <form method="get" action="/console/audit" class="card actions">
                 <input name="target" class="id" maxlength="64" value="\(target ?? "")" placeholder="Identity, report or message" aria-label="About" autocomplete="off" spellcheck="false">
-                <label class="check"><input type="checkbox" name="all" value="1"\(isAll ? " checked" : "" as HTML)> also what was only read</label>
+                <label class="check"><input type="checkbox" name="all" value="1"\(isAll ? " checked" : "" as HTML)> Include views</label>
                 <button id="filter" class="main">Show</button>
                 </form>
                 \(entries.isEmpty ? self.empty("Nothing is recorded here.") : list)

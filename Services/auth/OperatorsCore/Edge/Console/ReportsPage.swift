@@ -71,7 +71,9 @@ extension ConsolePage {
         <input name="note" maxlength="\(Limits.reportNoteCharacters.upperBound)" placeholder="Note for the record (optional)" aria-label="Note for the record">
         <button name="decision" value="dismiss">Dismiss</button>
         <button name="decision" value="warn">Warn</button>
-        <span class="pair">\(self.terms(.forever))<button name="decision" value="ban" class="danger">Ban</button></span>
+        <details class="ask"><summary>Ban…</summary>
+        <p class="small">Ends all sessions of the accused within a second. They are told when the ban ends.</p>
+        <span class="pair">\(self.terms(.day))<button name="decision" value="ban" class="danger">Ban</button></span></details>
         </form>
         """
     }
