@@ -54,6 +54,15 @@ package enum Alarm: Sendable, Equatable {
     case foreignKeys(of: WhisperID)
     /// The server gave out other keys than the pinned ones. The pinned ones stay.
     case changedKeys(of: WhisperID)
+
+    /// Alarms with the same key are published once while the client runs.
+    var key: String {
+        switch self {
+        case .suspiciousMail(let suspicion, _): "\(suspicion)"
+        case .foreignKeys(let id): "foreign \(id)"
+        case .changedKeys(let id): "changed \(id)"
+        }
+    }
 }
 
 /// Why a message was not taken for sending. Nothing was stored.

@@ -243,7 +243,7 @@ extension WhisperClient {
         self.connection?.send(frame.text(requestID: tag.text, token: self.token.map { .session($0.token) }))
     }
 
-    func storeFailed(_ error: ClientStoreError) {
+    package func storeFailed(_ error: ClientStoreError) {
         self.logger.error(
             "the store failed; the client stops", metadata: [LogFact.store: "\(error.kind)", "cause": "\(error)"])
         self.perform(self.session.refuse(.storeFailed))

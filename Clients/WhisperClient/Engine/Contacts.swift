@@ -7,7 +7,7 @@ extension WhisperClient {
     package func addContact(_ id: WhisperID, name: String?) async throws(ContactError) -> Contact {
         guard id != self.id else { throw .isSelf }
         // Keys proven over a nearby connection need no server.
-        if let keys = self.nearbyKeys(of: id) {
+        if let keys = self.nearby.keys(of: id) {
             return try self.pin(keys, of: id, name: name, isBanned: nil, isStranger: false, isNews: false)
         }
         return try await self.fetchAndPin(id, name: name)
@@ -32,7 +32,7 @@ extension WhisperClient {
         let change = self.told(try self.store.set(isBlocked: isBlocked, id))
         if isBlocked, case .changed = change {
             _ = try self.cancel(to: id)
-            self.hangUpNearby(id)
+            self.nearby.hangUp(on: id, self)
         }
         return change
     }
@@ -79,7 +79,7 @@ extension WhisperClient {
     ) async throws(ContactError) -> Contact {
         let answer = try await self.fetchKeys(of: id)
         guard answer.id == id, answer.keys.belong(to: id) else {
-            self.alarm(.foreignKeys(of: id), once: "foreign \(id)")
+            self.publish(.alarm(.foreignKeys(of: id)))
             throw .foreignKeys
         }
         return try self.pin(
@@ -106,7 +106,7 @@ extension WhisperClient {
             return contact
         case .nameTaken: throw .nameTaken
         case .changedKeys:
-            self.alarm(.changedKeys(of: id), once: "changed \(id)")
+            self.publish(.alarm(.changedKeys(of: id)))
             throw .changedKeys
         }
     }

@@ -1,4 +1,4 @@
-import Contract
+package import Contract
 
 /// Their messages: verified, stored, acknowledged, and in time marked as read.
 extension WhisperClient {
@@ -9,7 +9,7 @@ extension WhisperClient {
 
     /// Takes messages that came together, by whichever way. They are stored in one transaction.
     /// - Returns: the receipts that may go out: those for what the store holds.
-    func keep(_ mail: [MessageReceived]) -> [OwedReceipt] {
+    package func keep(_ mail: [MessageReceived]) -> [OwedReceipt] {
         do {
             var arrivals: [Arrival] = []
             var safe: [OwedReceipt] = []
@@ -34,7 +34,7 @@ extension WhisperClient {
             if try self.store.owesGroupList() { self.groupWishes?.yield() }
             for suspicion in suspicions {
                 let count = try self.store.quarantineCounts()[suspicion] ?? 1
-                self.alarm(.suspiciousMail(suspicion, count: count), once: "\(suspicion)")
+                self.publish(.alarm(.suspiciousMail(suspicion, count: count)))
             }
             return safe
         } catch {
@@ -154,7 +154,7 @@ extension WhisperClient {
         do {
             // To whoever is nearby they go over the air.
             let owed = try self.store.owedReceipts(
-                limit: ClientLimits.readMarksUnderWayMax, except: self.nearby?.path.contacts ?? [])
+                limit: ClientLimits.readMarksUnderWayMax, except: self.nearby.contacts)
             let due = self.receipts.readMarks(of: owed, at: .now)
             guard !due.isEmpty else { return }
             for receipt in due { self.sendReceipt(receipt.id, to: receipt.to, status: .read) }
@@ -220,11 +220,5 @@ extension WhisperClient {
         if (try? self.store.contact(stranger)) != nil { self.receive(waiting) }
         self.settleCaughtUp()
         self.pump()
-    }
-
-    func alarm(_ alarm: Alarm, once key: String) {
-        guard self.alarmed.count < ClientLimits.rememberedIDsMax, self.alarmed.insert(key).inserted else { return }
-        self.logger.warning("something came that is not trusted; it was not taken")
-        self.publish(.alarm(alarm))
     }
 }

@@ -109,9 +109,8 @@ extension WhisperClient {
         return messages
     }
 
-    /// Writes everything that may be written now.
-    func pump() {
-        do { try self.pumpNearby() } catch { return self.storeFailed(error) }
+    package func pump() {
+        do { try self.nearby.pump(self) } catch { return self.storeFailed(error) }
         for id in self.outbox.due(at: .now) {
             do {
                 try self.sendNow(id)
@@ -184,7 +183,7 @@ extension WhisperClient {
 
     /// The server says how something of ours fares. A change is settled once anybody but us has it.
     /// - Parameter from: of whom the frame tells, if it names somebody; a receipt of anybody but the recipient is void.
-    func progress(_ id: UUIDText, _ progress: MessageState.Progress, from: WhisperID? = nil) {
+    package func progress(_ id: UUIDText, _ progress: MessageState.Progress, from: WhisperID?) {
         do {
             if let from, try self.store.isGroupSending(id) {
                 return try self.progress(GroupDeliveryID(id: id, member: from), progress)

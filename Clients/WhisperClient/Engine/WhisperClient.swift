@@ -55,8 +55,6 @@ package actor WhisperClient {
     var backupTrouble: BackupNews?
     /// The person here wants one backup, whatever the setting says.
     var isBackupWanted = false
-    /// Alarms that were raised already.
-    var alarmed: Set<String> = []
 
     // Live conversations (`Live/Engine`).
     nonisolated let live: LiveStore
@@ -84,9 +82,7 @@ package actor WhisperClient {
     /// The relays that were asked for last.
     var turn: (frame: TurnCredentialsFrame, expiresAt: ContinuousClock.Instant)?
 
-    // Phones nearby (`Nearby/Engine`).
-    var nearby: Nearby?
-    var nearbyCount = 0
+    package let nearby: Nearby
 
     // Files (`Files/Engine`).
     nonisolated let files: TransferFiles
@@ -105,6 +101,8 @@ package actor WhisperClient {
     private var subscribers: [Int: AsyncStream<ClientEvent>.Continuation] = [:]
     private var subscriberCount = 0
     private var status: ConnectionStatus?
+    /// Keys of alarms that were published already.
+    private(set) var alarmed: Set<String> = []
     private let timer = WakeTimer()
     private let wallClock: @Sendable () -> Timestamp
 
@@ -122,6 +120,7 @@ package actor WhisperClient {
         self.live = LiveStore(profile.store, keys: profile.keys)
         self.roomStore = RoomStore(profile.store, keys: profile.keys)
         self.files = profile.files
+        self.nearby = Nearby(keys: profile.keys, store: profile.store, logger: logger)
         self.server = server
         self.platform = platform
         self.logger = logger
@@ -194,12 +193,13 @@ package actor WhisperClient {
         self.subscribers[number] = nil
     }
 
-    func publish(_ event: ClientEvent) {
+    package func publish(_ event: ClientEvent) {
         switch event {
         case .connection(let status):
             self.status = status
             self.log(status)
         case .passing(.nearby(.radio(let state))): self.log(state)
+        case .alarm(let alarm) where !self.isNew(alarm): return
         case .restored, .backup, .alarm:
             do { try self.store.note(event) } catch { self.storeFailed(error) }
         case .changed(let message) where message.content == .deleted: self.endTransfer(of: message)
@@ -208,6 +208,14 @@ package actor WhisperClient {
         }
         self.observer?(event)
         for subscriber in self.subscribers.values { subscriber.yield(event) }
+    }
+
+    private func isNew(_ alarm: Alarm) -> Bool {
+        guard self.alarmed.count < ClientLimits.rememberedIDsMax, self.alarmed.insert(alarm.key).inserted else {
+            return false
+        }
+        self.logger.warning("something came that is not trusted; it was not taken")
+        return true
     }
 
     package var isOnline: Bool { self.session.isBound }

@@ -72,8 +72,22 @@ final class OpenCore: Sendable {
             return before
         }
         guard let before else { return }
-        await before.stopNearby()
+        await before.with { await $0.nearby.stop($0) }
         if let title = self.running.withLock({ $0.nearbyTitle }) { try? await self.startNearby(title: title) }
+    }
+
+    /// Runs a command of a feature on the client.
+    func with<Result: Sendable>(
+        _ body: @Sendable (isolated WhisperClient) async throws -> Result
+    ) async rethrows -> Result {
+        try await self.client.with(body)
+    }
+
+    /// Ends a thing by a command of a feature. A program that held it holds it no longer.
+    func ending(
+        _ thing: Holds.Thing, _ command: @Sendable (isolated WhisperClient) async throws -> Void
+    ) async throws {
+        try await self.holds.ending(thing) { try await self.with(command) }
     }
 
     // MARK: Nearby
@@ -81,12 +95,12 @@ final class OpenCore: Sendable {
     /// Shows us under this title. A title that is shown already stays; another one begins anew.
     func startNearby(title: String) async throws {
         let client = self.client
-        let shown = await client.nearbyTitle
+        let shown = await client.with { $0.nearby.title }
         guard shown != title else { return }
         guard let link = self.radio() else { throw CoreError(.unsupported, "The configuration has no radio.") }
-        if shown != nil { await client.stopNearby() }
+        if shown != nil { await client.with { await $0.nearby.stop($0) } }
         do {
-            try await client.startNearby(link, title: title)
+            try await client.with { try $0.nearby.start(link, title: title, $0) }
         } catch {
             link.stop()
             throw error
@@ -94,13 +108,13 @@ final class OpenCore: Sendable {
         self.running.withLock { $0.nearbyTitle = title }
         // Somebody has connected meanwhile, which made another client.
         guard self.client !== client else { return }
-        await client.stopNearby()
+        await client.with { await $0.nearby.stop($0) }
         try await self.startNearby(title: title)
     }
 
     func stopNearby() async {
         self.running.withLock { $0.nearbyTitle = nil }
-        await self.client.stopNearby()
+        await self.client.with { await $0.nearby.stop($0) }
     }
 
     /// Ends the connection, and returns when it has ended. Queued messages stay queued.

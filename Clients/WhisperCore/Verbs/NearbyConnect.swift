@@ -8,6 +8,6 @@ extension Verb {
         [NearbyParameters.peer.field], type: "nearbyConnecting", errors: [.noIdentity, .notFound, .wrongStage],
         samples: (#"{"peer":"p7"}"#, #"{"type":"nearbyConnecting"}"#),
         .client { opened, parameters, _ in
-            try await opened.client.connectNearby(try NearbyParameters.peer(parameters))
+            try await opened.with { try $0.nearby.connect(try NearbyParameters.peer(parameters)) }
         })
 }

@@ -6,6 +6,6 @@ extension Verb {
         [NearbyParameters.peer.field], type: "nearbyDisconnecting", errors: [.noIdentity, .notFound, .wrongStage],
         samples: (#"{"peer":"p7"}"#, #"{"type":"nearbyDisconnecting"}"#),
         .client { opened, parameters, _ in
-            try await opened.client.disconnectNearby(try NearbyParameters.peer(parameters))
+            try await opened.with { try $0.nearby.disconnect(try NearbyParameters.peer(parameters)) }
         })
 }

@@ -13,10 +13,9 @@ extension Verb {
             "{}", #"{"type":"nearbyPhones","radio":"on","title":"Bob","phones":[\#(Shapes.sampleNearbyPhone)]}"#
         ),
         .client { opened, _, json in
-            let client = opened.client
-            let (radio, phones) = await client.nearbyPhones
+            let (radio, phones) = await opened.with { $0.nearby.phones }
             json.add("radio", radio.rawValue)
-            json.add("title", await client.nearbyTitle)
+            json.add("title", await opened.with { $0.nearby.title })
             json.add("phones", objects: phones) { Shapes.write($0, &$1) }
         })
 }

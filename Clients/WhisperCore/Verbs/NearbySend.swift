@@ -18,7 +18,7 @@ extension Verb {
             guard text.utf8.count <= NearbyLimits.textBytesMax else {
                 throw CoreError(.tooLong, "has too many bytes", field: "text")
             }
-            let number = try await opened.client.sendNearby(text, to: try NearbyParameters.peer(parameters))
+            let number = try await opened.with { try $0.nearby.send(text, to: try NearbyParameters.peer(parameters)) }
             json.add("number", Int64(number))
         })
 }

@@ -68,10 +68,10 @@ import Testing
     @discardableResult private func meet(_ alice: WhisperClient, _ bob: WhisperClient) async throws -> FakePhone {
         let (hers, his) = (await alice.events(), await bob.events())
         let radio = self.air.phone("a")
-        try await alice.startNearby(radio, title: "Alice")
-        try await bob.startNearby(self.air.phone("b"), title: "Bob")
+        try await alice.with { try $0.nearby.start(radio, title: "Alice", $0) }
+        try await bob.with { try $0.nearby.start(self.air.phone("b"), title: "Bob", $0) }
         await self.wait(for: hers) { (news: NearbyNews) in if case .found = news { true } else { false } }
-        try await alice.connectNearby(NearbyPeer(name: "b"))
+        try await alice.with { try $0.nearby.connect(NearbyPeer(name: "b")) }
         await self.wait(for: hers, news: self.isKnown)
         await self.wait(for: his, news: self.isKnown)
         return radio
@@ -123,8 +123,8 @@ import Testing
         #expect(self.server.seen == [])
         // The marks are not owed to the server, too.
         #expect(try bob.store.owedReceipts(limit: 9) == [])
-        await alice.stopNearby()
-        await bob.stopNearby()
+        await alice.with { await $0.nearby.stop($0) }
+        await bob.with { await $0.nearby.stop($0) }
     }
 
     @Test func whileTheyAreHereNothingGoesToTheServer() async throws {
@@ -141,8 +141,8 @@ import Testing
             try await bob.markRead(bob.unread(with: aliceWords.id, limit: 99))
             await self.settled(hers, last.id, .read)
             #expect(!self.server.seen.contains("send_message") && self.server.receipts == [])
-            await alice.stopNearby()
-            await bob.stopNearby()
+            await alice.with { await $0.nearby.stop($0) }
+            await bob.with { await $0.nearby.stop($0) }
         }
     }
 
@@ -162,7 +162,7 @@ import Testing
             if fate == .arrives { await self.came(his, "once") }
             if fate != .fails {
                 await self.settled(hers, sent.id, .sending)
-                try await bob.disconnectNearby(NearbyPeer(name: "a"))
+                try await bob.with { try $0.nearby.disconnect(NearbyPeer(name: "a")) }
             }
             if fate != .arrives { await self.came(his, "once") }
             await self.settled(hers, sent.id, .delivered)
@@ -173,8 +173,8 @@ import Testing
             await self.settled(hers, after.id, .delivered)
             #expect(
                 try bob.store.messages(with: aliceWords.id, limit: 9).map(\.content) == [.text("once"), .text("after")])
-            await alice.stopNearby()
-            await bob.stopNearby()
+            await alice.with { await $0.nearby.stop($0) }
+            await bob.with { await $0.nearby.stop($0) }
         }
     }
 
@@ -200,8 +200,8 @@ import Testing
         try await bob.markRead(bob.unread(with: aliceWords.id, limit: 9))
         await self.settled(hers, sent[1].id, .read)
         #expect(marks.withLock { $0 } == 4)
-        await alice.stopNearby()
-        await bob.stopNearby()
+        await alice.with { await $0.nearby.stop($0) }
+        await bob.with { await $0.nearby.stop($0) }
     }
 
     /// A relay drops a message, and forges its reader's receipt.
@@ -219,8 +219,8 @@ import Testing
             if case .changed(let message) = event { message.id == sent.id } else { false }
         }
         #expect(try alice.store.outgoing(sent.id)?.state == .queued, "it is the server's turn")
-        await alice.stopNearby()
-        await bob.stopNearby()
+        await alice.with { await $0.nearby.stop($0) }
+        await bob.with { await $0.nearby.stop($0) }
     }
 
     @Test func whatComesTwiceIsStoredOnce() async throws {
@@ -235,8 +235,8 @@ import Testing
         await self.came(his, "two")
         await self.settled(hers, second.id, .delivered)
         #expect(try bob.store.messages(with: aliceWords.id, limit: 9).count == 2)
-        await alice.stopNearby()
-        await bob.stopNearby()
+        await alice.with { await $0.nearby.stop($0) }
+        await bob.with { await $0.nearby.stop($0) }
     }
 
     @Test func whatWaitsForTheRadioGoesByTheServerWhenItIsOff() async throws {
@@ -249,12 +249,12 @@ import Testing
             let first = try await alice.send("first", to: bobID)
             let second = try await alice.send("second", to: bobID)
             await self.settled(hers, first.id, .sending)
-            await alice.stopNearby()
+            await alice.with { await $0.nearby.stop($0) }
             await self.came(his, "first")
             await self.came(his, "second")
             await self.settled(hers, second.id, .delivered)
             #expect(self.server.accepted == ["\(first.id)", "\(second.id)"])
-            await bob.stopNearby()
+            await bob.with { await $0.nearby.stop($0) }
         }
     }
 
@@ -273,8 +273,8 @@ import Testing
             await self.came(his, "seen?")
             await self.settled(hers, text.id, .delivered)
             #expect(self.server.accepted == ["\(file.id)"])
-            await alice.stopNearby()
-            await bob.stopNearby()
+            await alice.with { await $0.nearby.stop($0) }
+            await bob.with { await $0.nearby.stop($0) }
         }
     }
 
@@ -294,8 +294,8 @@ import Testing
         try await self.meet(alice, bob)
         await self.came(his, "old")
         #expect(try alice.store.mail(old.id)?.signedAt == old.time)
-        await alice.stopNearby()
-        await bob.stopNearby()
+        await alice.with { await $0.nearby.stop($0) }
+        await bob.with { await $0.nearby.stop($0) }
     }
 
     @Test func toAndFromBlockedPeopleNothingGoes() async throws {
@@ -310,13 +310,13 @@ import Testing
         await self.wait(for: his, news: isOver)
         let waits = try await bob.send("no", to: aliceWords.id)
         // He may connect again, and hears nothing of who she is but her first word.
-        try await bob.connectNearby(NearbyPeer(name: "a"))
+        try await bob.with { try $0.nearby.connect(NearbyPeer(name: "a")) }
         await self.wait(for: his, news: isOver)
-        #expect(await bob.nearbyPhones.phones.map(\.id) == [nil])
+        #expect(await bob.with { $0.nearby.phones.phones.map(\.id) } == [nil])
         #expect(try bob.store.outgoing(waits.id)?.state == .queued)
         #expect(try alice.store.messages(with: bobID, limit: 9) == [])
-        await alice.stopNearby()
-        await bob.stopNearby()
+        await alice.with { await $0.nearby.stop($0) }
+        await bob.with { await $0.nearby.stop($0) }
     }
 
     @Test func otherKeysThanThePinnedOnesRaiseTheAlarm() async throws {
@@ -324,15 +324,15 @@ import Testing
         let others = IdentityKeys(.random()).publicKeys
         _ = try alice.store.pin(others, of: bobID, name: nil, isBanned: false, at: Timestamp(milliseconds: 1))
         let (hers, his) = (await alice.events(), await bob.events())
-        try await alice.startNearby(self.air.phone("a"), title: "Alice")
-        try await bob.startNearby(self.air.phone("b"), title: "Bob")
+        try await alice.with { try $0.nearby.start(self.air.phone("a"), title: "Alice", $0) }
+        try await bob.with { try $0.nearby.start(self.air.phone("b"), title: "Bob", $0) }
         await self.wait(for: his) { (news: NearbyNews) in if case .found = news { true } else { false } }
-        try await bob.connectNearby(NearbyPeer(name: "a"))
+        try await bob.with { try $0.nearby.connect(NearbyPeer(name: "a")) }
         await self.wait(for: hers) { $0 == .alarm(.changedKeys(of: bobID)) }
         await self.wait(for: his) { (news: NearbyNews) in if case .disconnected = news { true } else { false } }
         #expect(try alice.store.contact(bobID)?.keys == others)
-        await alice.stopNearby()
-        await bob.stopNearby()
+        await alice.with { await $0.nearby.stop($0) }
+        await bob.with { await $0.nearby.stop($0) }
     }
 
     /// Somebody who speaks our words by hand.
@@ -345,7 +345,7 @@ import Testing
             _ = try store.pin(pinned, of: id, name: nil, isBanned: false, at: Timestamp(milliseconds: 1))
         }
         let hers = await alice.events()
-        try await alice.startNearby(self.air.phone("a"), title: "Alice")
+        try await alice.with { try $0.nearby.start(self.air.phone("a"), title: "Alice", $0) }
         let mallory = self.air.phone("m")
         mallory.start(title: "Mallory")
         await self.wait(for: hers) { (news: NearbyNews) in if case .found = news { true } else { false } }
@@ -353,8 +353,8 @@ import Testing
         let handshake = NearbyHandshake(id: id, keys: IdentityKeys(words), nonce: Sodium.random(32))
         try await say(handshake, mallory)
         await self.wait(for: hers) { (news: NearbyNews) in if case .disconnected = news { true } else { false } }
-        #expect(await alice.nearbyPhones.phones.map(\.id) == [nil])
-        await alice.stopNearby()
+        #expect(await alice.with { $0.nearby.phones.phones.map(\.id) } == [nil])
+        await alice.with { await $0.nearby.stop($0) }
         mallory.stop()
         var heardProof = false
         for await event in mallory.events {
@@ -436,7 +436,7 @@ import Testing
     @Test func onlyWhoHasSignedBecomesAStrangerAndNotTooMany() async throws {
         let alice = try self.client("alice", aliceWords)
         let hers = await alice.events()
-        try await alice.startNearby(self.air.phone("a"), title: "Alice")
+        try await alice.with { try $0.nearby.start(self.air.phone("a"), title: "Alice", $0) }
         for number in 0...NearbyLimits.strangersPerPeriodMax {
             let (phone, words) = (self.air.phone("p\(number)"), Mnemonic.random())
             phone.start(title: "P")
@@ -458,14 +458,14 @@ import Testing
             if case .found(let phone) = news { phone.title == "Last" } else { false }
         }
         #expect(try alice.store.contacts().count == NearbyLimits.strangersPerPeriodMax)
-        await alice.stopNearby()
+        await alice.with { await $0.nearby.stop($0) }
     }
 
     /// A phone with a proven identity speaks for no other, and messages of strangers are bounded.
     @Test func aPhoneSpeaksForItselfAndStrangersAreBounded() async throws {
         let alice = try self.client("alice", aliceWords)
         let hers = await alice.events()
-        try await alice.startNearby(self.air.phone("a"), title: "Alice")
+        try await alice.with { try $0.nearby.start(self.air.phone("a"), title: "Alice", $0) }
         let (bob, there) = (self.air.phone("b"), NearbyPeer(name: "a"))
         bob.start(title: "Bob")
         try await self.prove(bob, bobWords, to: hers)
@@ -493,23 +493,27 @@ import Testing
         let texts = try alice.store.messages(with: bobID, limit: 99).map(\.content)
         #expect(texts == (1...NearbyLimits.strangerMessagesMax).map { .text("\($0)") })
         #expect(try alice.store.contact(carolID) == nil)
-        await alice.stopNearby()
+        await alice.with { await $0.nearby.stop($0) }
     }
 
     @Test func aBarePhoneReadsAndWritesPlainText() async throws {
         let alice = try self.client("alice", aliceWords)
         let hers = await alice.events()
-        try await alice.startNearby(self.air.phone("a"), title: "Alice")
+        try await alice.with { try $0.nearby.start(self.air.phone("a"), title: "Alice", $0) }
         let bare = self.air.phone("bare", isBare: true)
-        await #expect(throws: NearbyError.unknownPhone) { try await alice.sendNearby("x", to: bare.peer) }
+        await #expect(throws: NearbyError.unknownPhone) {
+            try await alice.with { try $0.nearby.send("x", to: bare.peer) }
+        }
         bare.start(title: "Blue")
         await self.wait(for: hers) { (news: NearbyNews) in if case .found = news { true } else { false } }
-        await #expect(throws: NearbyError.notConnected) { try await alice.sendNearby("x", to: bare.peer) }
-        try await alice.connectNearby(bare.peer)
+        await #expect(throws: NearbyError.notConnected) {
+            try await alice.with { try $0.nearby.send("x", to: bare.peer) }
+        }
+        try await alice.with { try $0.nearby.connect(bare.peer) }
         await self.wait(for: hers) { (news: NearbyNews) in
             if case .connected(let phone) = news { !phone.isOurs && phone.title == "Blue" } else { false }
         }
-        let number = try await alice.sendNearby("hello", to: bare.peer)
+        let number = try await alice.with { try $0.nearby.send("hello", to: bare.peer) }
         await self.wait(for: hers) { (news: NearbyNews) in news == .sent(number, arrived: true) }
         bare.send(.text("hi"), to: NearbyPeer(name: "a"), token: 1)
         await self.wait(for: hers) { (news: NearbyNews) in
@@ -524,8 +528,8 @@ import Testing
         #expect(try alice.store.contacts() == [])
         bare.stop()
         await self.wait(for: hers) { (news: NearbyNews) in if case .lost = news { true } else { false } }
-        #expect(await alice.nearbyPhones.phones == [])
-        await alice.stopNearby()
-        #expect(await alice.nearbyPhones.radio == .off)
+        #expect(await alice.with { $0.nearby.phones.phones } == [])
+        await alice.with { await $0.nearby.stop($0) }
+        #expect(await alice.with { $0.nearby.phones.radio } == .off)
     }
 }
