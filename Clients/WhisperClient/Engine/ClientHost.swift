@@ -24,3 +24,29 @@ extension ClientHost {
         try await body(self)
     }
 }
+
+/// The host of a feature that speaks with the server.
+package protocol ServerHost: ClientHost {
+    /// By the server's clock, as far as it is known.
+    var serverNow: Timestamp { get }
+    /// Whether there is a session, with or without a connection.
+    var hasSession: Bool { get }
+
+    /// Writes a frame, if there is a connection.
+    func write(_ frame: some ClientFrame, _ tag: RequestTag)
+    /// A number for `ask`.
+    func nextQuestion() -> UInt64
+    /// Writes a frame and waits for its answer, which is taken by the features first, in the order of arrival.
+    /// - Returns: `nil` if the answer is of a type that this release does not know.
+    @discardableResult
+    func ask(_ frame: some ClientFrame, as number: UInt64?) async throws(LiveError) -> (any ServerFrame)?
+    /// Begins a task that ends with the connection. Without a connection nothing begins.
+    func begin(_ task: @escaping @Sendable (isolated Self) async -> Void)
+}
+
+extension ServerHost {
+    @discardableResult
+    func ask(_ frame: some ClientFrame) async throws(LiveError) -> (any ServerFrame)? {
+        try await self.ask(frame, as: nil)
+    }
+}

@@ -1,4 +1,4 @@
-import Contract
+package import Contract
 
 /// One connection, from opening to its end.
 extension WhisperClient {
@@ -25,9 +25,10 @@ extension WhisperClient {
         self.tokenWishes = tokens
         let (groupWishes, groups) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         self.groupWishes = groups
-        let (tasks, liveTasks) = AsyncStream.makeStream(
-            of: LiveTask.self, bufferingPolicy: .bufferingOldest(ClientLimits.liveTasksWaitingMax))
-        self.liveTasks = liveTasks
+        let (tasks, newTasks) = AsyncStream.makeStream(
+            of: (@Sendable (isolated WhisperClient) async -> Void).self,
+            bufferingPolicy: .bufferingOldest(ClientLimits.liveTasksWaitingMax))
+        self.tasks = newTasks
         let transferWishes = (0..<ClientLimits.transfersAtOnceMax).map { _ in
             AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         }
@@ -41,10 +42,10 @@ extension WhisperClient {
             group.addTask { for await _ in wishes { await self.backUp() } }
             group.addTask { for await _ in tokenWishes { await self.sendTokens() } }
             group.addTask { for await _ in groupWishes { await self.tendGroups() } }
-            group.addTask { await self.performLiveTasks(tasks) }
+            group.addTask { await self.perform(tasks) }
             for await event in link.events { self.take(event) }
             group.cancelAll()
-            self.failQuestions()
+            self.questions.fail()
         }
         // Reached without `.closed` when the task was cancelled.
         if Task.isCancelled { self.session.leave() }
@@ -239,7 +240,7 @@ extension WhisperClient {
         self.publish(.caughtUp)
     }
 
-    func write(_ frame: some ClientFrame, _ tag: RequestTag) {
+    package func write(_ frame: some ClientFrame, _ tag: RequestTag) {
         self.connection?.send(frame.text(requestID: tag.text, token: self.token.map { .session($0.token) }))
     }
 

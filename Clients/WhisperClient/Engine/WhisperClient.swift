@@ -60,16 +60,10 @@ package actor WhisperClient {
     nonisolated let live: LiveStore
     var whispering: [ConversationID: Whispering] = [:]
     var listening: [ConversationID: Listening] = [:]
-    var liveTasks: AsyncStream<LiveTask>.Continuation?
-    /// Callers waiting for an answer, by the number of their question.
-    var questions: [UInt64: CheckedContinuation<Result<(any ServerFrame)?, LiveError>, Never>] = [:]
-    var questionCount: UInt64 = 0
-
-    // Rooms (`Rooms/Engine`).
-    nonisolated let roomStore: RoomStore
-    var visits: [UUIDText: RoomVisit] = [:]
-    /// Rooms that are being entered, by the question.
-    var entries: [UInt64: RoomEntry] = [:]
+    let questions = Questions()
+    /// Takes tasks of features that end with the connection.
+    var tasks: AsyncStream<@Sendable (isolated WhisperClient) async -> Void>.Continuation?
+    package let rooms: RoomVisits
 
     // Typing, presence, push tokens (`Presence.swift`, `Settings.swift`).
     var typing = TypingMachine()
@@ -118,7 +112,7 @@ package actor WhisperClient {
         self.keys = profile.keys
         self.store = profile.store
         self.live = LiveStore(profile.store, keys: profile.keys)
-        self.roomStore = RoomStore(profile.store, keys: profile.keys)
+        self.rooms = RoomVisits(keys: profile.keys, store: profile.store, logger: logger)
         self.files = profile.files
         self.nearby = Nearby(keys: profile.keys, store: profile.store, logger: logger)
         self.server = server
@@ -229,7 +223,7 @@ package actor WhisperClient {
     var localNow: Timestamp { self.wallClock() }
 
     /// By the server's clock, as far as we know it.
-    var serverNow: Timestamp { self.localNow + self.clockOffset }
+    package var serverNow: Timestamp { self.localNow + self.clockOffset }
 
     func learn(serverTime: Timestamp) {
         let before = self.clockOffset

@@ -106,7 +106,8 @@ extension OpenCore {
         switch thing {
         case .whispering(let id): try? await client.stopWhispering(in: id)
         case .listening(let id): try? await client.stopListening(to: id)
-        case .room(let id): if await client.room(id) != nil { try? await client.leaveRoom(id) }
+        case .room(let id):
+            try? await client.with { if $0.rooms[id] != nil { try await $0.rooms.leave(id, $0) } }
         }
     }
 }

@@ -19,7 +19,8 @@ extension Verb {
         ),
         .server { opened, parameters, json in
             let id = try parameters[RoomParameters.room]
-            let code = try await opened.client.renewCode(try RoomParameters.code(parameters, Self.seconds), of: id)
+            let wish = try RoomParameters.code(parameters, Self.seconds)
+            let code = try await opened.with { try await $0.rooms.renewCode(wish, of: id, $0) }
             json.add("roomId", id)
             json.add("code", code?.code)
             if let end = code?.codeExpiresAt { json.add("codeExpiresAt", end) }

@@ -17,12 +17,12 @@ extension Verb {
         type: "room", RoomParameters.result, errors: RoomParameters.errors,
         samples: (#"{"participantsMax":2,"codeDigits":6}"#, RoomParameters.sample),
         .server { opened, parameters, json in
+            let (known, hasLink) = (try parameters[Self.roomID], try parameters[Self.hasLink] ?? true)
             let wish = RoomWish(
-                room: try parameters[Self.roomID] ?? .random(),
+                room: known ?? .random(),
                 participantsMax: Int(try parameters[RoomParameters.participantsMax] ?? RoomLimits.participantsDefault),
                 code: try RoomParameters.code(parameters, RoomLimits.codeTTL),
-                secret: try await opened.client.roomSecret(
-                    of: try parameters[Self.roomID], isWanted: try parameters[Self.hasLink] ?? true))
-            try await opened.writeRoom(try await opened.client.createRoom(wish), &json)
+                secret: try await opened.with { try $0.rooms.secret(of: known, isWanted: hasLink) })
+            try await opened.writeRoom(try await opened.with { try await $0.rooms.create(wish, $0) }, &json)
         })
 }

@@ -16,10 +16,7 @@ extension Verb {
         .program { program, opened, parameters, json in
             let id = try parameters[RoomParameters.room]
             let isEntered = try parameters[Self.isEntered] ?? false
-            try await program.hold(.room(id)) {
-                guard !isEntered else { return false }
-                return await opened.client.room(id) != nil
-            }
+            try await program.hold(.room(id)) { isEntered ? false : await opened.with { $0.rooms[id] } != nil }
             json.add("roomId", id)
         })
 }

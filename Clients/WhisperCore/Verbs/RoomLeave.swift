@@ -11,7 +11,7 @@ extension Verb {
         samples: (RoomParameters.sampleRoom, #"{"type":"roomLeft",\#(Shapes.sampleRoomID)}"#),
         .server { opened, parameters, json in
             let id = try parameters[RoomParameters.room]
-            try await opened.holds.ending(.room(id)) { try await opened.client.leaveRoom(id) }
+            try await opened.ending(.room(id)) { try await $0.rooms.leave(id, $0) }
             json.add("roomId", id)
         })
 }

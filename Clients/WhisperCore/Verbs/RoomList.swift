@@ -7,7 +7,7 @@ extension Verb {
         [Field("rooms", .array(of: .object(Shapes.room), count: 0...RoomLimits.roomsListedMax))],
         errors: RoomParameters.errors, samples: ("{}", #"{"type":"rooms","rooms":[]}"#),
         .server { opened, _, json in
-            let rooms = try await opened.client.rooms().prefix(RoomLimits.roomsListedMax)
+            let rooms = try await opened.with { try await $0.rooms.list($0) }.prefix(RoomLimits.roomsListedMax)
             json.add("rooms", objects: rooms) { Shapes.write($0, &$1) }
         })
 }

@@ -48,7 +48,7 @@ extension OpenCore {
     /// Adds a room that was entered.
     /// - Throws: `.notFound` if it is none.
     func writeRoom(_ id: UUIDText, _ json: inout JSONWriter) async throws {
-        guard let view = await self.client.room(id) else { throw CoreError(.notFound, field: "roomId") }
+        guard let view = await self.with({ $0.rooms[id] }) else { throw CoreError(.notFound, field: "roomId") }
         let origin = self.origin
         json.add("room", object: view) { Shapes.write($0, origin: origin, &$1) }
     }

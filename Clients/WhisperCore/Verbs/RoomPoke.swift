@@ -12,7 +12,7 @@ extension Verb {
         samples: (RoomParameters.sampleRoom, #"{"type":"roomPoked",\#(Shapes.sampleRoomID),"woken":1}"#),
         .server { opened, parameters, json in
             let id = try parameters[RoomParameters.room]
-            let woken = try await opened.client.pokeRoom(id)
+            let woken = try await opened.with { try await $0.rooms.poke(id, $0) }
             json.add("roomId", id)
             json.add("woken", Int64(woken))
         })

@@ -10,7 +10,7 @@ extension Verb {
         [Field("left", Self.count, about: "Rooms left."), Field("closed", Self.count, about: "Rooms ended.")],
         errors: RoomParameters.errors, samples: ("{}", #"{"type":"roomPurged","left":2,"closed":1}"#),
         .server { opened, _, json in
-            let purged = try await opened.client.purgeRooms()
+            let purged = try await opened.with { try await $0.rooms.purge($0) }
             json.add("left", Int64(purged?.left ?? 0))
             json.add("closed", Int64(purged?.closed ?? 0))
         })

@@ -13,7 +13,7 @@ extension Verb {
         ),
         .server { opened, parameters, json in
             let (id, one) = (try parameters[RoomParameters.room], try parameters[RoomParameters.participant])
-            try await opened.client.remove(one, from: id)
+            try await opened.with { try await $0.rooms.remove(one, from: id, $0) }
             json.add("roomId", id)
             json.add("participant", "\(one)")
         })

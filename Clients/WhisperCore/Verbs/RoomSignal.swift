@@ -49,8 +49,8 @@ extension Verb {
             default: throw CoreError(.invalidField, "does not fit the other fields", field: "kind")
             }
             let (id, client) = (try parameters[RoomParameters.room], opened.client)
-            guard await client.room(id) != nil else { throw CoreError(.notFound, field: "roomId") }
+            guard await client.with({ $0.rooms[id] }) != nil else { throw CoreError(.notFound, field: "roomId") }
             guard let number = Int(exactly: try parameters[Self.link]) else { return }
-            await client.report(report, of: try parameters[Self.to], number: number, in: id)
+            try await client.with { $0.rooms.report(report, of: try parameters[Self.to], number: number, in: id, $0) }
         })
 }

@@ -17,8 +17,10 @@ extension Verb {
             guard host != nil || participantsMax != nil || isLocked != nil else {
                 throw CoreError(.invalidField, "Nothing is to change.")
             }
-            let room = try await opened.client.updateRoom(
-                try parameters[RoomParameters.room], host: host, participantsMax: participantsMax, isLocked: isLocked)
+            let id = try parameters[RoomParameters.room]
+            let room = try await opened.with {
+                try await $0.rooms.update(id, host: host, participantsMax: participantsMax, isLocked: isLocked, $0)
+            }
             if let room { json.add("room", object: room) { Shapes.write($0, &$1) } }
         })
 }

@@ -83,14 +83,17 @@ actor Meeting {
             for member in self.members where await !member.client.isOnline { return false }
             return true
         }
-        try await self.members[Self.host].client.createRoom(self.wish)
-        try await self.members[Self.guest].client.joinRoom(by: try await self.key())
+        try await self.members[Self.host].client.with { _ = try await $0.rooms.create(self.wish, $0) }
+        let key = try await self.key()
+        try await self.members[Self.guest].client.with { _ = try await $0.rooms.join(by: key, $0) }
     }
 
     /// By which the guest enters. A code is spent when somebody has entered by it.
     private func key() async throws -> RoomKey {
         guard self.usesCode else { return .link(self.wish.room, self.wish.secret!) }
-        let renewed = try await self.members[Self.host].client.renewCode(RoomCodeWish(), of: self.wish.room)
+        let renewed = try await self.members[Self.host].client.with {
+            try await $0.rooms.renewCode(RoomCodeWish(), of: self.wish.room, $0)
+        }
         guard let code = renewed?.code.flatMap({ JoinCode($0) }) else { throw LiveError.noAnswer }
         return .code(code, pin: nil)
     }
@@ -124,11 +127,15 @@ actor Meeting {
         let client = self.members[Self.guest].client
         self.isReturning = true
         defer { self.isReturning = false }
-        while !Task.isCancelled, (try? await client.leaveRoom(self.wish.room)) == nil {
+        while !Task.isCancelled, (try? await client.with({ try await $0.rooms.leave(self.wish.room, $0) })) == nil {
             try? await Task.sleep(for: Self.again)
         }
         while !Task.isCancelled {
-            if let key = try? await self.key(), (try? await client.joinRoom(by: key)) != nil { return }
+            if let key = try? await self.key(),
+                (try? await client.with({ try await $0.rooms.join(by: key, $0) })) != nil
+            {
+                return
+            }
             try? await Task.sleep(for: Self.again)
         }
     }
@@ -194,7 +201,9 @@ actor Meeting {
     }
 
     private func report(_ report: LinkReport, of end: End, by number: Int) async {
-        await self.members[number].client.report(report, of: end.peer, number: end.number, in: self.wish.room)
+        await self.members[number].client.with {
+            $0.rooms.report(report, of: end.peer, number: end.number, in: self.wish.room, $0)
+        }
     }
 
     private var areConnected: Bool { self.ends.count == 2 && self.ends.values.allSatisfy(\.isUp) }
@@ -209,7 +218,9 @@ actor Meeting {
             guard self.areConnected, !self.isReturning else { return false }
             var revisions: Set<Int64> = []
             for member in self.members {
-                guard let view = await member.client.room(self.wish.room), view.linked.count == 1 else { return false }
+                guard let view = await member.client.with({ $0.rooms[self.wish.room] }), view.linked.count == 1 else {
+                    return false
+                }
                 revisions.insert(view.room.revision)
             }
             return revisions.count == 1
@@ -221,7 +232,7 @@ actor Meeting {
         get async {
             var views: [String] = []
             for member in self.members {
-                let view = await member.client.room(self.wish.room)
+                let view = await member.client.with({ $0.rooms[self.wish.room] })
                 views.append(
                     "\(member.name) sees revision \(view?.room.revision ?? 0), linked \(view?.linked.count ?? 0)")
             }

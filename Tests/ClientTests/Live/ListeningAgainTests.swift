@@ -42,7 +42,7 @@ import Testing
             #expect(await !alice.hasJoined(Self.conversation))
             await alice.take(live: frame, answering: second)
             #expect(await alice.hasJoined(Self.conversation))
-            await alice.failQuestions()
+            await alice.with { $0.questions.fail() }
             try? await left
         }
     }
@@ -53,7 +53,7 @@ import Testing
     ) async throws -> UInt64 {
         try await client.listen(to: link, look, name: "Ann", passcode: nil, note: nil)
         try await self.wait { self.engine.server.frames("live_join").count == joins }
-        return await client.questionCount
+        return await client.with { $0.questions.count }
     }
 
     /// Until it is so, or the test's time is over.

@@ -10,7 +10,7 @@ import Testing
     init() throws { self.people = try EngineTests() }
 
     private func isSalted(_ client: WhisperClient, _ room: UUIDText, _ peer: WhisperID) async -> Bool? {
-        await client.visits[room]?.keys(of: .identity(peer))?.isSalted
+        await client.with { $0.rooms.isSalted(for: .identity(peer), in: room) }
     }
 
     @Test func oneWordOfTheServerTurnsNoSecretOff() async throws {
@@ -22,12 +22,14 @@ import Testing
                 await self.people.online(alice)
                 await self.people.online(bob)
                 let secret = RoomSecret.random()
-                let room = try await alice.createRoom(RoomWish(room: .random(), participantsMax: 2, secret: secret))
+                let room = try await alice.with {
+                    try await $0.rooms.create(RoomWish(room: .random(), participantsMax: 2, secret: secret), $0)
+                }
                 self.people.server.rooms.deniesLinks.withLock { $0 = true }
-                try await bob.joinRoom(by: .link(room, secret))
+                try await bob.with { _ = try await $0.rooms.join(by: .link(room, secret), $0) }
                 #expect(await self.isSalted(bob, room, aliceWords.id) == true)
                 // Nor by what is said when he comes back.
-                try await bob.joinRoom(by: .seat(room))
+                try await bob.with { _ = try await $0.rooms.join(by: .seat(room), $0) }
                 #expect(await self.isSalted(bob, room, aliceWords.id) == true)
             }
         }
@@ -35,8 +37,8 @@ import Testing
         let again = try self.people.client("bob", bobWords)
         try await self.people.running([again]) {
             await self.people.online(again)
-            let room = try #require(try await again.rooms().first?.room)
-            try await again.joinRoom(by: .seat(room))
+            let room = try #require(try await again.with { try await $0.rooms.list($0) }.first?.room)
+            try await again.with { _ = try await $0.rooms.join(by: .seat(room), $0) }
             #expect(await self.isSalted(again, room, aliceWords.id) == true)
         }
     }
@@ -48,10 +50,10 @@ import Testing
             await self.people.online(bob)
             let room = UUIDText.random()
             do {
-                try await bob.joinRoom(by: .link(room, .random()))
+                try await bob.with { _ = try await $0.rooms.join(by: .link(room, .random()), $0) }
                 Issue.record("there is no such room")
             } catch LiveError.notFound {}
-            let secret = try bob.roomStore.secret(of: room)
+            let secret = try RoomStore(bob.store, keys: await bob.keys).secret(of: room)
             #expect(secret == nil)
         }
     }

@@ -131,7 +131,7 @@ extension WhisperClient {
         } catch {
             return self.storeFailed(error)
         }
-        if case .question(let number)? = tag { self.answered(number, .success(event)) }
+        if case .question(let number)? = tag { self.questions.answered(number, .success(event)) }
     }
 
     /// The members that the actor's signature adds. It counts if the actor's keys are pinned here, and the actor was

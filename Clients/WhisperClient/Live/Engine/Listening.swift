@@ -65,9 +65,9 @@ extension WhisperClient {
             link: LinkKeys(secret: link.secret), name: name, passcode: passcode, note: note,
             publicKeys: look.publicKeys, heard: heard, machine: ListeningMachine(isAdmitted: heard.generation > 0),
             ears: ListenerMachine(listener: .identity(own)),
-            keys: PacketKeys(conversation: id, publicKeys: look.publicKeys), askedBefore: self.questionCount)
+            keys: PacketKeys(conversation: id, publicKeys: look.publicKeys), askedBefore: self.nextQuestion())
         guard self.session.isBound, let step = self.listening[id]?.machine.connected() else { return }
-        self.liveTasks?.yield(.listen(id, step))
+        self.begin { await $0.listen(id, step) }
     }
 
     /// Leaves the conversation. An admitted listener may rejoin without a knock.
@@ -141,7 +141,7 @@ extension WhisperClient {
         guard self.takeKey(admitted.grant, generation: admitted.generation, of: id),
             let step = self.listening[id]?.machine.admitted()
         else { return }
-        self.liveTasks?.yield(.listen(id, step))
+        self.begin { await $0.listen(id, step) }
     }
 
     /// - Returns: whether the whisperer gave us this key.
@@ -235,7 +235,7 @@ extension WhisperClient {
                 self.write(LiveResync(id, behind: position, line: line), .resync(id))
             case .join:
                 guard let step = self.listening[id]?.machine.keyIsMissing() else { continue }
-                self.liveTasks?.yield(.listen(id, step))
+                self.begin { await $0.listen(id, step) }
             case .began, .text, .line, .missing, .cue: self.publish(.heard(action), of: id)
             }
         }

@@ -44,7 +44,6 @@ extension WhisperClient {
     package func raise(_ want: LiveAttention.Want, in id: ConversationID) throws(LiveError) {
         guard self.session.isBound, self.token != nil else { throw .offline }
         // The frame has no answer, and the caller does not wait for an error.
-        self.questionCount += 1
-        self.write(SendLiveAttention(id, want), .question(self.questionCount))
+        self.write(SendLiveAttention(id, want), .question(self.nextQuestion()))
     }
 }

@@ -59,7 +59,7 @@ extension WhisperClient {
             conversation: conversation, machine: machine, desk: desk, grants: grants,
             isTranscribed: conversation.transcriptDays > 0)
         try self.keepStream(of: conversation.id)
-        if self.session.isBound { self.liveTasks?.yield(.start(conversation.id)) }
+        if self.session.isBound { self.begin { await $0.start(conversation.id) } }
     }
 
     /// The user has edited the unfinished line. Each line end in it completes a line.
@@ -108,7 +108,7 @@ extension WhisperClient {
 
     package func decline(_ listener: PrincipalID, in id: ConversationID) {
         guard let caller = self.whispering[id]?.desk.decline(listener) else { return }
-        self.liveTasks?.yield(.refuse(id, caller, .declined))
+        self.begin { await $0.refuse(caller, .declined, in: id) }
     }
 
     /// Removes a listener, which may knock again unless blocked. All other listeners get new keys.
@@ -123,8 +123,8 @@ extension WhisperClient {
         // Stored before the server is told: the keys are changed even after a crash.
         try self.kept { try $0.set(known, of: id) }
         let caller = AdmissionDesk.Caller(listener: listener, keys: known.keys, name: known.name, note: nil)
-        self.liveTasks?.yield(.refuse(id, caller, isBlocked ? .blocked : .removed))
-        self.liveTasks?.yield(.grant(id))
+        self.begin { await $0.refuse(caller, isBlocked ? .blocked : .removed, in: id) }
+        self.begin { await $0.sendGrants(of: id) }
     }
 
     // MARK: Tasks
@@ -299,7 +299,7 @@ extension WhisperClient {
         else { return }
         self.whispering[id]?.doubtedAt = .now
         self.whispering[id]?.isDoubtful = true
-        self.liveTasks?.yield(.findHolder(id))
+        self.begin { await $0.findHolder(of: id) }
     }
 
     func findHolder(of id: ConversationID) async {
@@ -316,7 +316,7 @@ extension WhisperClient {
         guard let holder = roster.holder, holder != self.id, roster.epoch > epoch else {
             self.whispering[id]?.machine.stopped()
             self.whispering[id]?.epoch = nil
-            self.liveTasks?.yield(.start(id))
+            self.begin { await $0.start(id) }
             return
         }
         self.whispering[id]?.machine.stopped()
@@ -361,13 +361,13 @@ extension WhisperClient {
                 uniquingKeysWith: max))
         // Another device may have granted this generation.
         self.whispering[id]?.machine.generationChanged(to: generation)
-        self.liveTasks?.yield(.grant(id))
+        self.begin { await $0.sendGrants(of: id) }
         // Repeat removals that the server has not received.
         for listener in admitted {
             guard let known = desk[listener.listener], known.verdict != .allowed else { continue }
             let caller = AdmissionDesk.Caller(listener: known.id, keys: known.keys, name: known.name, note: nil)
             let reason: LiveRefuse.Reason = known.verdict == .blocked ? .blocked : .removed
-            self.liveTasks?.yield(.refuse(id, caller, reason))
+            self.begin { await $0.refuse(caller, reason, in: id) }
         }
         for listener in listeners where listener.status == .waiting {
             self.take(
@@ -395,7 +395,7 @@ extension WhisperClient {
         case .ask(let caller): self.publish(.asks(listener, name: caller.name, note: caller.note), of: id)
         case .refuse(let reason):
             let caller = AdmissionDesk.Caller(listener: listener, keys: knock.keys, name: "\(listener)", note: nil)
-            self.liveTasks?.yield(.refuse(id, caller, reason))
+            self.begin { await $0.refuse(caller, reason, in: id) }
         case .ignore: self.logger.debug("a knock was ignored")
         }
     }
@@ -404,7 +404,7 @@ extension WhisperClient {
         if self.whispering[id]?.grants.admit(listener) == true {
             self.whispering[id]?.machine.admits(listener, at: self.serverNow)
         }
-        self.liveTasks?.yield(.grant(id))
+        self.begin { await $0.sendGrants(of: id) }
     }
 
     func take(_ granted: LiveGranted) {
@@ -437,7 +437,7 @@ extension WhisperClient {
                 // not count it.
                 self.whispering[id]?.grants.leaves(behind: whispering.grants.offered)
             }
-            self.liveTasks?.yield(.grant(id))
+            self.begin { await $0.sendGrants(of: id) }
         // Any device of ours may have admitted the listener.
         case .admitted: self.whispering[id]?.machine.admits(listener, at: changed.timestamp)
         case .waiting: break
@@ -490,7 +490,7 @@ extension WhisperClient {
         }
         if whispering.machine.wantsNextGeneration {
             self.whispering[id]?.grants.rotate()
-            self.liveTasks?.yield(.grant(id))
+            self.begin { await $0.sendGrants(of: id) }
         }
     }
 }

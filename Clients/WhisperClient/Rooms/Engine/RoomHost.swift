@@ -1,0 +1,4 @@
+/// The host of `RoomVisits`.
+package protocol RoomHost: ServerHost {
+    var rooms: RoomVisits { get }
+}
