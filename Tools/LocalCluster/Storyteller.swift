@@ -32,10 +32,10 @@ actor Storyteller {
         self.client = try WhisperClient(
             profile: profile, server: NetworkLink(server),
             logger: Logger(label: Self.name) { _ in SwiftLogNoOpLogHandler() })
-        if let known = try await self.client.conversation(named: Self.name) {
+        if let known = try self.client.conversations.find(named: Self.name) {
             self.conversation = known
         } else {
-            self.conversation = try await self.client.newConversation(
+            self.conversation = try self.client.conversations.make(
                 name: Self.name, title: "Welcome to Whisper", whisperer: "Whisper", admission: .link, passcode: nil,
                 transcriptDays: 0)
         }
@@ -55,7 +55,7 @@ actor Storyteller {
             group.addTask {
                 for await _ in heard { await self.tell() }
             }
-            try? await self.client.whisper(in: self.conversation)
+            try? await self.client.with { try $0.streams.whisper(in: self.conversation, $0) }
             for await event in events {
                 guard case .live(self.conversation.id, let news) = event else { continue }
                 self.take(news)
@@ -111,7 +111,7 @@ actor Storyteller {
         }
     }
 
-    private var isHeard: Bool { get async { await self.client.isHeard(in: self.conversation.id) } }
+    private var isHeard: Bool { get async { await self.client.with { $0.streams.isHeard(in: self.conversation.id) } } }
 
     /// Key by key. U+0008 takes the last key back.
     private func type(_ line: String) async throws {
@@ -126,7 +126,9 @@ actor Storyteller {
     }
 
     /// Text that finds no room while the server is away is left out.
-    private func show(_ text: String) async { try? await self.client.type(text, in: self.conversation.id) }
+    private func show(_ text: String) async {
+        try? await self.client.with { try $0.streams.type(text, in: self.conversation.id, $0) }
+    }
 
     private static let story = [
         "Hello. You read this while it is being typed.",

@@ -29,8 +29,8 @@ extension ClientHost {
 package protocol ServerHost: ClientHost {
     /// By the server's clock, as far as it is known.
     var serverNow: Timestamp { get }
-    /// Whether there is a session, with or without a connection.
-    var hasSession: Bool { get }
+    /// The session, with or without a connection.
+    var token: StoredSession? { get }
 
     /// Writes a frame, if there is a connection.
     func write(_ frame: some ClientFrame, _ tag: RequestTag)

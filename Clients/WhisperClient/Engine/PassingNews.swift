@@ -21,7 +21,7 @@ extension WhisperClient {
         case is LogoutAck: self.loggedOut()
         case let notification as TypingNotification: self.take(notification)
         case let update as PresenceUpdate: self.take(update)
-        case let changed as ProfileChanged: self.take(changed)
+        case let changed as ProfileChanged: self.liveProfile.take(changed, self)
         default: self.take(call: frame)
         }
     }

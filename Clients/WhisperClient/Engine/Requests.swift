@@ -2,8 +2,6 @@ package import Contract
 
 /// What features ask of the server.
 extension WhisperClient: RoomHost {
-    package var hasSession: Bool { self.token != nil }
-
     package func nextQuestion() -> UInt64 { self.questions.next() }
 
     @discardableResult

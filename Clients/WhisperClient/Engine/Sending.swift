@@ -120,7 +120,7 @@ extension WhisperClient {
         }
         do { try self.pumpGroups() } catch { return self.storeFailed(error) }
         self.pumpReceipts()
-        self.pumpLive()
+        self.streams.pump(self)
         self.rearm()
     }
 

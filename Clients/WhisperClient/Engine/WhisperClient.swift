@@ -26,7 +26,7 @@ package actor WhisperClient {
 
     /// Known since the first login.
     package internal(set) var id: WhisperID?
-    var token: StoredSession?
+    package internal(set) var token: StoredSession?
     var connection: (any OpenLink)?
     var reading = FrameReading()
     /// The challenge that `sendProof` answers, and whether the login names our id.
@@ -57,9 +57,10 @@ package actor WhisperClient {
     var isBackupWanted = false
 
     // Live conversations (`Live/Engine`).
-    nonisolated let live: LiveStore
-    var whispering: [ConversationID: Whispering] = [:]
-    var listening: [ConversationID: Listening] = [:]
+    package let streams: OwnStreams
+    package let heard: HeardStreams
+    package nonisolated let conversations: LiveConversationCommands
+    package nonisolated let liveProfile: LiveProfile
     let questions = Questions()
     /// Takes tasks of features that end with the connection.
     var tasks: AsyncStream<@Sendable (isolated WhisperClient) async -> Void>.Continuation?
@@ -111,7 +112,11 @@ package actor WhisperClient {
         self.profile = profile
         self.keys = profile.keys
         self.store = profile.store
-        self.live = LiveStore(profile.store, keys: profile.keys)
+        let live = LiveStore(profile.store, keys: profile.keys)
+        self.streams = OwnStreams(keys: profile.keys, store: live, logger: logger)
+        self.heard = HeardStreams(keys: profile.keys, store: live)
+        self.conversations = LiveConversationCommands(store: live, server: server)
+        self.liveProfile = LiveProfile(store: live, server: server)
         self.rooms = RoomVisits(keys: profile.keys, store: profile.store, logger: logger)
         self.files = profile.files
         self.nearby = Nearby(keys: profile.keys, store: profile.store, logger: logger)

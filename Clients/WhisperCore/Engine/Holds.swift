@@ -104,8 +104,8 @@ extension OpenCore {
     func end(_ thing: Holds.Thing) async {
         let client = self.client
         switch thing {
-        case .whispering(let id): try? await client.stopWhispering(in: id)
-        case .listening(let id): try? await client.stopListening(to: id)
+        case .whispering(let id): try? await client.with { try await $0.streams.stop(in: id, $0) }
+        case .listening(let id): try? await client.with { try await $0.heard.stop(to: id, $0) }
         case .room(let id):
             try? await client.with { if $0.rooms[id] != nil { try await $0.rooms.leave(id, $0) } }
         }

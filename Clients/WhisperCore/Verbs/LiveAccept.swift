@@ -11,11 +11,9 @@ extension Verb {
             #"{\#(Shapes.sampleConversationID),"listener":"WSP-AAAA-AAAA-AAAA"}"#, LiveParameters.sampleDone("accepted")
         ),
         .client { opened, parameters, json in
-            let (id, listener) = (try await opened.whispering(parameters), try parameters[LiveParameters.listener])
-            guard await opened.client.callers(of: id).contains(where: { $0.listener == listener }) else {
-                throw CoreError(.notFound, field: "listener")
-            }
-            try await opened.client.accept(listener, in: id)
+            let id = try await opened.whispering(parameters)
+            let listener = try await opened.caller(parameters, in: id)
+            try await opened.with { try $0.streams.accept(listener, in: id, $0) }
             json.add("conversationId", id.uuid)
         })
 }

@@ -11,9 +11,8 @@ extension Verb {
         errors: [.noIdentity, .notFound, .offline],
         samples: (#"{\#(Shapes.sampleConversationID),"want":"slower"}"#, LiveParameters.sampleDone("raised")),
         .client { opened, parameters, json in
-            let id = try parameters[LiveParameters.conversation]
-            guard await opened.client.isListening(to: id) else { throw CoreError(.notFound, field: "conversationId") }
-            try await opened.client.raise(try parameters[Self.want], in: id)
+            let (id, want) = (try await opened.listening(parameters), try parameters[Self.want])
+            try await opened.with { try $0.heard.raise(want, in: id, $0) }
             json.add("conversationId", id.uuid)
         })
 }

@@ -22,7 +22,7 @@ extension Verb {
             guard (admission == .passcode) == (passcode != nil) else {
                 throw CoreError(.invalidField, "does not fit the admission", field: "passcode")
             }
-            let own = try await opened.client.newConversation(
+            let own = try opened.client.conversations.make(
                 name: name, title: try LiveParameters.shown(parameters, LiveParameters.title, "title") ?? name,
                 whisperer: whisperer, admission: admission, passcode: passcode,
                 transcriptDays: Int(try parameters[LiveParameters.transcriptDays] ?? 0))

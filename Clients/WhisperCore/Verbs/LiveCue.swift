@@ -26,7 +26,7 @@ extension Verb {
             default: throw CoreError(.invalidField, "Give one of sound and say.", field: "sound")
             }
             let id = try await opened.whispering(parameters)
-            try await opened.client.play(cue, to: try parameters[Self.to], in: id)
+            try await opened.with { try $0.streams.play(cue, to: try parameters[Self.to], in: id, $0) }
             json.add("conversationId", id.uuid)
         })
 }

@@ -9,7 +9,7 @@ extension Verb {
         samples: (LiveParameters.named, LiveParameters.sampleDone("liveDeleted")),
         .server { opened, parameters, json in
             let id = try opened.ownConversation(try parameters[LiveParameters.conversation]).id
-            try await opened.client.delete(id)
+            try await opened.with { try await $0.conversations.delete(id, $0) }
             json.add("conversationId", id.uuid)
         })
 }

@@ -11,8 +11,8 @@ extension Verb {
             LiveParameters.sampleDone("forgotten")
         ),
         .server { opened, parameters, json in
-            let id = try parameters[LiveParameters.conversation]
-            try await opened.client.deleteTranscript(try parameters[LiveParameters.content], of: id)
+            let (id, content) = (try parameters[LiveParameters.conversation], try parameters[LiveParameters.content])
+            try await opened.with { try await $0.conversations.deleteTranscript(content, of: id, $0) }
             json.add("conversationId", id.uuid)
         })
 }

@@ -19,9 +19,9 @@ extension Verb {
             let id = try parameters[LiveParameters.conversation]
             switch try parameters[Self.part] {
             case .whisperer:
-                try await program.hold(.whispering(id)) { await opened.client.isWhispering(in: id) }
+                try await program.hold(.whispering(id)) { await opened.with { $0.streams.isWhispering(in: id) } }
             case .listener:
-                try await program.hold(.listening(id)) { await opened.client.isStillListening(to: id) }
+                try await program.hold(.listening(id)) { await opened.with { $0.heard.isStillListening(to: id) } }
             }
             json.add("conversationId", id.uuid)
         })

@@ -8,7 +8,7 @@ extension Verb {
         samples: (LiveParameters.named, LiveParameters.sampleDone("liveLeft")),
         .server { opened, parameters, json in
             let id = try parameters[LiveParameters.conversation]
-            try await opened.holds.ending(.listening(id)) { try await opened.client.stopListening(to: id) }
+            try await opened.ending(.listening(id)) { try await $0.heard.stop(to: id, $0) }
             json.add("conversationId", id.uuid)
         })
 }

@@ -9,8 +9,8 @@ extension Verb {
         errors: [.noIdentity, .notFound, .tooMany],
         samples: (#"{\#(Shapes.sampleConversationID),"text":"Is this th"}"#, LiveParameters.sampleDone("typed")),
         .client { opened, parameters, json in
-            let id = try await opened.whispering(parameters)
-            try await opened.client.interject(try parameters[LiveParameters.text], in: id)
+            let (id, text) = (try await opened.whispering(parameters), try parameters[LiveParameters.text])
+            try await opened.with { try $0.streams.interject(text, in: id, $0) }
             json.add("conversationId", id.uuid)
         })
 }

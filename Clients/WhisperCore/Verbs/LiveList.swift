@@ -12,7 +12,8 @@ extension Verb {
         ], errors: LiveParameters.errors,
         samples: ("{}", #"{"type":"conversations","conversations":[]}"#),
         .server { opened, _, json in
-            let own = try await opened.client.ownConversations().prefix(LiveLimits.conversationsPerProfileMax)
+            let own = try await opened.with { try await $0.conversations.list($0) }
+                .prefix(LiveLimits.conversationsPerProfileMax)
             let origin = opened.origin
             json.add("conversations", objects: own) { Shapes.write($0.0, $0.1, origin: origin, &$1) }
         })

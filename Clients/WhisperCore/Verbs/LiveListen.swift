@@ -34,10 +34,9 @@ extension Verb {
             }
             let name = try parameters[Self.name]
             guard isName(name) else { throw CoreError(.invalidField, "has characters that no name has", field: "name") }
-            let look = try await opened.client.look(at: link)
-            try await opened.client.listen(
-                to: link, look, name: name, passcode: try parameters[LiveParameters.passcode],
-                note: try parameters[Self.note])
+            let look = try await opened.client.conversations.look(at: link)
+            let (word, note) = (try parameters[LiveParameters.passcode], try parameters[Self.note])
+            try await opened.with { try $0.heard.listen(to: link, look, name: name, passcode: word, note: note, $0) }
             json.add("conversationId", link.conversation.uuid)
         })
 }

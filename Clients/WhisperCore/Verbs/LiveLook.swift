@@ -19,7 +19,7 @@ extension Verb {
         ),
         .server { opened, parameters, json in
             let link = try opened.listenLink(try parameters[Self.link])
-            let look = try await opened.client.look(at: link)
+            let look = try await opened.client.conversations.look(at: link)
             json.add("conversationId", link.conversation.uuid)
             json.add("title", look.info.conversation)
             json.add("whisperer", look.info.whisperer)

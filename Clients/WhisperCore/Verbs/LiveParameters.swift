@@ -55,9 +55,28 @@ extension OpenCore {
     }
 
     /// - Throws: `.notFound` if we do not whisper there.
+    func listening(_ parameters: Payload) async throws -> ConversationID {
+        let id = try parameters[LiveParameters.conversation]
+        guard await self.with({ $0.heard.isListening(to: id) }) else {
+            throw CoreError(.notFound, field: "conversationId")
+        }
+        return id
+    }
+
+    /// A listener that knocks.
+    func caller(_ parameters: Payload, in id: ConversationID) async throws -> PrincipalID {
+        let listener = try parameters[LiveParameters.listener]
+        guard await self.with({ $0.streams.callers(of: id) }).contains(where: { $0.listener == listener }) else {
+            throw CoreError(.notFound, field: "listener")
+        }
+        return listener
+    }
+
     func whispering(_ parameters: Payload) async throws -> ConversationID {
         let id = try parameters[LiveParameters.conversation]
-        guard await self.client.isWhispering(in: id) else { throw CoreError(.notFound, field: "conversationId") }
+        guard await self.with({ $0.streams.isWhispering(in: id) }) else {
+            throw CoreError(.notFound, field: "conversationId")
+        }
         return id
     }
 }

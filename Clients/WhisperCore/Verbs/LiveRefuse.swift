@@ -10,11 +10,9 @@ extension Verb {
             #"{\#(Shapes.sampleConversationID),"listener":"WSP-AAAA-AAAA-AAAA"}"#, LiveParameters.sampleDone("refused")
         ),
         .client { opened, parameters, json in
-            let (id, listener) = (try await opened.whispering(parameters), try parameters[LiveParameters.listener])
-            guard await opened.client.callers(of: id).contains(where: { $0.listener == listener }) else {
-                throw CoreError(.notFound, field: "listener")
-            }
-            await opened.client.decline(listener, in: id)
+            let id = try await opened.whispering(parameters)
+            let listener = try await opened.caller(parameters, in: id)
+            await opened.with { $0.streams.decline(listener, in: id, $0) }
             json.add("conversationId", id.uuid)
         })
 }

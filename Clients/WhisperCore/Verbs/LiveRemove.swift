@@ -17,10 +17,10 @@ extension Verb {
         .client { opened, parameters, json in
             let (id, listener) = (try await opened.whispering(parameters), try parameters[LiveParameters.listener])
             let isBlocked = try parameters[Self.isBlocked] ?? false
-            let allowed = await opened.client.listeners(of: id).map(\.listener.id)
-            let callers = isBlocked ? await opened.client.callers(of: id).map(\.listener) : []
+            let allowed = await opened.with { $0.streams.listeners(of: id) }.map(\.listener.id)
+            let callers = isBlocked ? await opened.with { $0.streams.callers(of: id) }.map(\.listener) : []
             guard (allowed + callers).contains(listener) else { throw CoreError(.notFound, field: "listener") }
-            try await opened.client.remove(listener, isBlocked: isBlocked, in: id)
+            try await opened.with { try $0.streams.remove(listener, isBlocked: isBlocked, in: id, $0) }
             json.add("conversationId", id.uuid)
         })
 }

@@ -19,8 +19,8 @@ extension Verb {
         samples: (LiveParameters.named, #"{"type":"roster","callers":[],"listeners":[]}"#),
         .client { opened, parameters, json in
             let id = try await opened.whispering(parameters)
-            let callers = await opened.client.callers(of: id).prefix(LiveLimits.waitingMax)
-            let listeners = await opened.client.listeners(of: id).prefix(LiveLimits.listenersMax)
+            let callers = await opened.with { $0.streams.callers(of: id) }.prefix(LiveLimits.waitingMax)
+            let listeners = await opened.with { $0.streams.listeners(of: id) }.prefix(LiveLimits.listenersMax)
             json.add("callers", objects: callers) { caller, json in
                 json.add("listener", "\(caller.listener)")
                 json.add("name", caller.name)

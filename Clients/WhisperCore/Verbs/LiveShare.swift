@@ -15,8 +15,11 @@ extension Verb {
         ),
         .server { opened, parameters, json in
             let own = try opened.ownConversation(try parameters[LiveParameters.conversation])
-            let share = try await opened.client.share(
-                try parameters[LiveParameters.content], of: own, expiresIn: .seconds(try parameters[Self.seconds]))
+            let share = try await opened.with {
+                try await $0.conversations.share(
+                    try parameters[LiveParameters.content], of: own, expiresIn: .seconds(try parameters[Self.seconds]),
+                    $0)
+            }
             json.add("shareId", share.id)
             json.add("link", share.link(origin: opened.origin))
             json.add("expiresAt", share.expiresAt)

@@ -11,7 +11,8 @@ extension Verb {
         samples: (LiveParameters.named, LiveParameters.sampleDone("whispering")),
         .client { opened, parameters, json in
             let own = try opened.ownConversation(try parameters[LiveParameters.conversation])
-            if await !opened.client.isWhispering(in: own.id) { try await opened.client.whisper(in: own) }
+            let isOpen = await opened.with { $0.streams.isWhispering(in: own.id) }
+            if !isOpen { try await opened.with { try $0.streams.whisper(in: own, $0) } }
             json.add("conversationId", own.id.uuid)
         })
 }

@@ -16,9 +16,9 @@ extension Verb {
         .server { opened, parameters, json in
             let id = try await opened.whispering(parameters)
             if let most = try parameters[Self.lastWords] {
-                await opened.client.lastWords(in: id, within: .milliseconds(most))
+                await opened.with { await $0.streams.lastWords(in: id, within: .milliseconds(most), $0) }
             }
-            try await opened.holds.ending(.whispering(id)) { try await opened.client.stopWhispering(in: id) }
+            try await opened.ending(.whispering(id)) { try await $0.streams.stop(in: id, $0) }
             json.add("conversationId", id.uuid)
         })
 }

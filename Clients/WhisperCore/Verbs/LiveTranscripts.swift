@@ -17,8 +17,8 @@ extension Verb {
         samples: (LiveParameters.named, #"{"type":"transcripts","transcripts":[]}"#),
         .server { opened, parameters, json in
             let id = try opened.ownConversation(try parameters[LiveParameters.conversation]).id
-            let transcripts = try await opened.client.transcripts(of: id).prefix(CoreLimits.listMax)
-            json.add("transcripts", objects: transcripts) { one, json in
+            let transcripts = try await opened.with { try await $0.conversations.transcripts(of: id, $0) }
+            json.add("transcripts", objects: transcripts.prefix(CoreLimits.listMax)) { one, json in
                 json.add("contentId", one.content)
                 json.add("startedAt", one.startedAt)
                 if let end = one.endedAt { json.add("endedAt", end) }

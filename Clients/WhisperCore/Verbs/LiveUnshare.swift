@@ -13,8 +13,8 @@ extension Verb {
             LiveParameters.sampleDone("unshared")
         ),
         .server { opened, parameters, json in
-            let id = try parameters[LiveParameters.conversation]
-            try await opened.client.unshare(try parameters[Self.share], of: id)
+            let (id, share) = (try parameters[LiveParameters.conversation], try parameters[Self.share])
+            try await opened.with { try await $0.conversations.unshare(share, of: id, $0) }
             json.add("conversationId", id.uuid)
         })
 }

@@ -24,7 +24,7 @@ extension Verb {
             }
             own.transcriptDays = try parameters[LiveParameters.transcriptDays].map { Int($0) } ?? own.transcriptDays
             if try parameters[Self.newLink] ?? false { own.drawLink() }
-            try await opened.client.update(own)
+            try await opened.with { [own] client in try await client.conversations.update(own, client) }
             let origin = opened.origin
             json.add("conversation", object: own) { Shapes.write($0, nil, origin: origin, &$1) }
         })

@@ -9,6 +9,6 @@ extension Verb {
         type: "profile", ProfileParameters.result, errors: ProfileParameters.errors,
         samples: ("{}", ProfileParameters.sample),
         .server { opened, _, json in
-            try await ProfileParameters.write(opened, try await opened.client.sharedProfile(), &json)
+            try await ProfileParameters.write(opened, &json) { try await $0.liveProfile.shared($0) }
         })
 }

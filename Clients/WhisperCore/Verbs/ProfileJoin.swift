@@ -15,6 +15,6 @@ extension Verb {
             guard let link = ProfileLink(try parameters[Self.link]) else {
                 throw CoreError(.invalidField, "is no link of a profile", field: "link")
             }
-            try await ProfileParameters.write(opened, try await opened.client.joinProfile(link), &json)
+            try await ProfileParameters.write(opened, &json) { try await $0.liveProfile.join(link, $0) }
         })
 }

@@ -7,5 +7,5 @@ extension Verb {
         about:
             "Takes this device out of its profile; it gets another. With the last device the server deletes the profile, its documents and its conversations.",
         type: "left", errors: ProfileParameters.errors + [.inUse], samples: ("{}", #"{"type":"left"}"#),
-        .server { opened, _, _ in try await opened.client.removeFromProfile(nil) })
+        .server { opened, _, _ in try await opened.with { try await $0.liveProfile.remove(nil, $0) } })
 }

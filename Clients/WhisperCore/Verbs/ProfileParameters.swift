@@ -21,8 +21,12 @@ enum ProfileParameters {
         json.add("updatedAt", document.updatedAt)
     }
 
-    static func write(_ opened: OpenCore, _ profile: SharedProfile, _ json: inout JSONWriter) async throws {
-        let link = try await opened.client.profileLink()
+    static func write(
+        _ opened: OpenCore, _ json: inout JSONWriter,
+        _ command: @Sendable (isolated WhisperClient) async throws -> SharedProfile
+    ) async throws {
+        let profile = try await opened.with(command)
+        let link = try opened.client.liveProfile.link()
         json.add("profile", object: profile) { Shapes.write($0, link, &$1) }
     }
 }

@@ -15,7 +15,8 @@ extension Verb {
             #"{"type":"document",\#(ProfileParameters.sampleWritten),"content":"dark"}"#
         ),
         .server { opened, parameters, json in
-            let document = try await opened.client.profileDocument(try parameters[ProfileParameters.name])
+            let name = try parameters[ProfileParameters.name]
+            let document = try await opened.with { try await $0.liveProfile.document(name, $0) }
             ProfileParameters.write(document, &json)
             json.add("content", document.content)
         })

@@ -16,7 +16,7 @@ extension Verb {
         .server { opened, parameters, json in
             let member = try parameters[Self.member]
             guard member != opened.id else { throw CoreError(.toSelf, field: "whisperId") }
-            try await opened.client.removeFromProfile(member)
+            try await opened.with { try await $0.liveProfile.remove(member, $0) }
             json.add("whisperId", member)
         })
 }

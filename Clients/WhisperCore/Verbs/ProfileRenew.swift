@@ -10,6 +10,6 @@ extension Verb {
         errors: ProfileParameters.errors + [.changed, .outdated, .unreadable],
         samples: ("{}", ProfileParameters.sample),
         .server { opened, _, json in
-            try await ProfileParameters.write(opened, try await opened.client.renewProfile(), &json)
+            try await ProfileParameters.write(opened, &json) { try await $0.liveProfile.renew($0) }
         })
 }

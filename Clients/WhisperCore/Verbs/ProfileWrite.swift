@@ -21,9 +21,9 @@ extension Verb {
             #"{"type":"written",\#(ProfileParameters.sampleWritten)}"#
         ),
         .server { opened, parameters, json in
-            let document = try await opened.client.write(
-                try parameters[Self.content], as: try parameters[ProfileParameters.name],
-                over: try parameters[Self.version])
+            let (name, text) = (try parameters[ProfileParameters.name], try parameters[Self.content])
+            let seen = try parameters[Self.version]
+            let document = try await opened.with { try await $0.liveProfile.write(text, as: name, over: seen, $0) }
             ProfileParameters.write(document, &json)
         })
 }

@@ -59,7 +59,7 @@ actor Lesson {
         self.random = SeededGenerator(seed: seed &* 1_000 &+ UInt64(number))
         self.whisperer = try Member("whisperer", in: path, at: server)
         self.listeners = try (0..<Self.listenersCount).map { try Member("listener \($0)", in: path, at: server) }
-        self.conversation = try await self.whisperer.client.newConversation(
+        self.conversation = try self.whisperer.client.conversations.make(
             name: "c", title: self.name, whisperer: "W", admission: .link, passcode: nil,
             transcriptDays: number % 2 == 0 ? 30 : 0)
         self.link = ListenLink(
@@ -85,9 +85,9 @@ actor Lesson {
             for member in [self.whisperer] + self.listeners where await !member.client.isOnline { return false }
             return true
         }
-        try await self.whisperer.client.whisper(in: self.conversation)
+        try await self.whisperer.client.with { try $0.streams.whisper(in: self.conversation, $0) }
         try await waitUntil("\(self.name) can be looked at", within: Self.beginningMax, every: .milliseconds(100)) {
-            (try? await self.listeners[0].client.look(at: self.link)) != nil
+            (try? await self.listeners[0].client.conversations.look(at: self.link)) != nil
         }
         for number in [Self.stays, Self.comesAndGoes, Self.isSentAway] { await self.listen(number) }
     }
@@ -118,10 +118,10 @@ actor Lesson {
                 self.lines += 1
                 let line = "\(self.name), line \(self.lines)"
                 // A beginning that is corrected, and then the line at once. Too much may wait already: nothing was taken then.
-                try? await self.whisperer.client.type(String(line.dropLast(4)), in: self.conversation.id)
+                try? await self.type(String(line.dropLast(4)))
                 // Known before it can be seen.
                 self.ledger.typed(line, in: self.name)
-                while (try? await self.whisperer.client.type(line + "\n", in: self.conversation.id)) == nil {
+                while (try? await self.type(line + "\n")) == nil {
                     if Task.isCancelled { return }
                     try? await Task.sleep(for: .milliseconds(100))
                 }
@@ -153,23 +153,39 @@ actor Lesson {
         self.ledger.ends(visit)
         self.visits[Self.isSentAway] = nil
         self.removed = (Self.isSentAway, visit)
-        try? await self.whisperer.client.remove(.identity(id), isBlocked: true, in: self.conversation.id)
+        try? await self.whisperer.client.with {
+            try $0.streams.remove(.identity(id), isBlocked: true, in: self.conversation.id, $0)
+        }
+    }
+
+    private func type(_ text: String) async throws {
+        let id = self.conversation.id
+        try await self.whisperer.client.with { try $0.streams.type(text, in: id, $0) }
+    }
+
+    private var hasSentAll: Bool {
+        get async {
+            let id = self.conversation.id
+            return await self.whisperer.client.with { $0.streams.hasSentAll(of: id) }
+        }
     }
 
     private func listen(_ number: Int) async {
         let client = self.listeners[number].client
         // The server may be away for a moment.
         while !Task.isCancelled {
-            if let look = try? await client.look(at: self.link) {
+            if let look = try? await client.conversations.look(at: self.link) {
                 self.visitCounts[number, default: 0] += 1
                 let visit = LineLedger.Visit(
                     self.listeners[number].name, to: self.name, number: self.visitCounts[number]!)
                 self.visits[number] = visit
                 self.joined.remove(number)
                 self.ledger.asks(visit)
-                guard (try? await client.listen(to: self.link, look, name: "L", passcode: nil, note: nil)) == nil else {
-                    return
+                let link = self.link
+                let listens: ()? = try? await client.with {
+                    try $0.heard.listen(to: link, look, name: "L", passcode: nil, note: nil, $0)
                 }
+                guard listens == nil else { return }
             }
             try? await Task.sleep(for: .milliseconds(300))
         }
@@ -179,7 +195,8 @@ actor Lesson {
         guard let visit = self.visits[number] else { return }
         self.ledger.ends(visit)
         self.visits[number] = nil
-        try? await self.listeners[number].client.stopListening(to: self.conversation.id)
+        let id = self.conversation.id
+        try? await self.listeners[number].client.with { try await $0.heard.stop(to: id, $0) }
     }
 
     // MARK: What they hear
@@ -215,7 +232,7 @@ actor Lesson {
     /// Whether all that was typed is said, and shown to whoever listens.
     var isSettled: Bool {
         get async {
-            guard await self.whisperer.client.hasSentAll(of: self.conversation.id) else { return false }
+            guard await self.hasSentAll else { return false }
             return self.visits.allSatisfy { self.joined.contains($0.key) && self.ledger.lost($0.value).isEmpty }
         }
     }
@@ -223,7 +240,7 @@ actor Lesson {
     /// For whoever has to find out why.
     var openWork: String {
         get async {
-            let hasSent = await self.whisperer.client.hasSentAll(of: self.conversation.id)
+            let hasSent = await self.hasSentAll
             let waiting = self.visits.map { number, visit in
                 "\(visit): joined \(self.joined.contains(number)), not shown \(self.ledger.lost(visit).count)"
             }

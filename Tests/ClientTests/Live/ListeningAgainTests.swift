@@ -29,11 +29,11 @@ import Testing
         try await self.engine.running([alice]) {
             await self.engine.online(alice)
             // It was let in before, so it joins without knocking.
-            try alice.live.set(
+            try LiveStore(alice.store, keys: await alice.keys).set(
                 HeardConversation(
                     link: link, title: "talk", whisperer: "Bob", generation: 1, listenedAt: Timestamp(milliseconds: 1)))
             let first = try await self.listen(alice, link, look, joins: 1)
-            async let left: Void = alice.stopListening(to: Self.conversation)
+            async let left: Void = alice.with { try await $0.heard.stop(to: Self.conversation, $0) }
             try await self.wait { self.engine.server.frames("live_leave").count == 1 }
             let second = try await self.listen(alice, link, look, joins: 2)
             #expect(first < second)
@@ -51,7 +51,9 @@ import Testing
     private func listen(
         _ client: WhisperClient, _ link: ListenLink, _ look: ConversationLook, joins: Int
     ) async throws -> UInt64 {
-        try await client.listen(to: link, look, name: "Ann", passcode: nil, note: nil)
+        try await client.with {
+            try $0.heard.listen(to: link, look, name: "Ann", passcode: nil, note: nil, $0)
+        }
         try await self.wait { self.engine.server.frames("live_join").count == joins }
         return await client.with { $0.questions.count }
     }
@@ -66,5 +68,5 @@ import Testing
 }
 
 extension WhisperClient {
-    fileprivate func hasJoined(_ id: ConversationID) -> Bool { self.listening[id]?.machine.state == .joined }
+    fileprivate func hasJoined(_ id: ConversationID) -> Bool { self.heard.state(of: id) == .joined }
 }

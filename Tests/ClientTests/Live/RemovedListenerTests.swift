@@ -74,14 +74,14 @@ import Testing
 
     private func typed(_ text: String, in conversation: OwnConversation, of whisperer: WhisperClient) async throws {
         let before = self.live.packets.count
-        try await whisperer.type(text, in: conversation.id)
+        try await whisperer.with { try $0.streams.type(text, in: conversation.id, $0) }
         try await self.until("a packet goes out") { self.live.packets.count > before }
     }
 
     private func talk(_ whisperer: WhisperClient) async throws -> OwnConversation {
-        let conversation = try await whisperer.newConversation(
+        let conversation = try whisperer.conversations.make(
             name: "talk", title: "Talk", whisperer: "Alice", admission: .link, passcode: nil, transcriptDays: 0)
-        try await whisperer.whisper(in: conversation)
+        try await whisperer.with { try $0.streams.whisper(in: conversation, $0) }
         try await self.until("the stream begins") { self.live.state.withLock(\.epoch) == 1 }
         return conversation
     }
@@ -99,8 +99,10 @@ import Testing
 
             self.live.state.withLock { $0.answersRotations = false }
             let before = self.live.packets.count
-            try await alice.remove(self.id(self.guests[0]), isBlocked: isBlocked, in: conversation.id)
-            try await alice.type("not for Bert\nnor this", in: conversation.id)
+            try await alice.with {
+                try $0.streams.remove(self.id(self.guests[0]), isBlocked: isBlocked, in: conversation.id, $0)
+            }
+            try await alice.with { try $0.streams.type("not for Bert\nnor this", in: conversation.id, $0) }
             try await self.until("the next generation is asked for") {
                 self.live.state.withLock { $0.grants.last?.generation } == 2
             }
@@ -130,7 +132,9 @@ import Testing
                 await self.people.online(alice)
                 let conversation = try await self.talk(alice)
                 try await self.letIn(self.guests[0], to: conversation, of: alice)
-                try await alice.remove(self.id(self.guests[0]), isBlocked: false, in: conversation.id)
+                try await alice.with {
+                    try $0.streams.remove(self.id(self.guests[0]), isBlocked: false, in: conversation.id, $0)
+                }
                 try await self.typed("not for Bert", in: conversation, of: alice)
                 used = self.live.packets.count
             }
@@ -142,10 +146,10 @@ import Testing
         let alice = try self.people.client("alice", aliceWords)
         try await self.people.running([alice]) {
             await self.people.online(alice)
-            let conversation = try #require(try await alice.conversation(named: "talk"))
-            try await alice.whisper(in: conversation)
+            let conversation = try #require(try alice.conversations.find(named: "talk"))
+            try await alice.with { try $0.streams.whisper(in: conversation, $0) }
             try await self.until("the stream goes on") { self.live.state.withLock(\.epoch) == 2 }
-            try await alice.type("nor this", in: conversation.id)
+            try await alice.with { try $0.streams.type("nor this", in: conversation.id, $0) }
             try await self.until("the generation is asked for again") {
                 self.live.state.withLock { $0.grants.count { $0.generation == 2 } } == 2
             }

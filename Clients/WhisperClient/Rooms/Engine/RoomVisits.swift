@@ -128,7 +128,7 @@ package final class RoomVisits {
 
     /// Gives up all our seats, and ends the rooms that we host.
     package func purge(_ host: isolated some RoomHost) async throws(LiveError) -> RoomPurged? {
-        guard host.hasSession else { throw .offline }
+        guard host.token != nil else { throw .offline }
         // Send `bye` to the connected participants first.
         for id in self.visits.keys {
             if let actions = self.visits[id]?.machine.leave() { self.perform(actions, in: id, host) }
@@ -190,7 +190,7 @@ package final class RoomVisits {
 
     /// Called on each new connection, and when the room's state is in doubt.
     func rejoin(_ id: UUIDText, _ host: isolated some RoomHost) async {
-        guard self.visits[id] != nil, host.hasSession else { return }
+        guard self.visits[id] != nil, host.token != nil else { return }
         do throws(LiveError) {
             try await host.ask(RoomJoin(.seat(id), keys: self.keys.publicKeys))
         } catch {
@@ -317,7 +317,7 @@ package final class RoomVisits {
         _ kind: RoomSignalKind, _ content: SignalContent, to peer: PrincipalID, in id: UUIDText,
         _ host: isolated some RoomHost
     ) {
-        guard host.hasSession, let keys = self.visits[id]?.keys(of: peer), let own = self.visits[id]?.machine.own,
+        guard host.token != nil, let keys = self.visits[id]?.keys(of: peer), let own = self.visits[id]?.machine.own,
             let time = self.visits[id]?.nextSignalTime(host.serverNow),
             let signal = try? keys.seal(content, in: id, from: own, to: peer, at: time, signer: self.keys.pair)
         else { return }

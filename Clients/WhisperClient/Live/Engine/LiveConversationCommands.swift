@@ -1,15 +1,62 @@
 package import Contract
 
-/// Commands for our own conversations that need no stream (contract §14.6, §14.11).
-extension WhisperClient {
+/// Commands for conversations that need no stream (contract §14.6, §14.11).
+package struct LiveConversationCommands: Sendable {
+    private let store: LiveStore
+    private let server: any ServerLink
+
+    init(store: LiveStore, server: any ServerLink) {
+        self.store = store
+        self.server = server
+    }
+
+    /// A new conversation. Its first stream creates it at the server.
+    package func make(
+        name: String, title: String, whisperer: String, admission: Admission, passcode: String?, transcriptDays: Int
+    ) throws(LiveError) -> OwnConversation {
+        let taken = try self.store.kept { try $0.conversation(named: name) }
+        guard taken == nil else { throw .nameTaken }
+        let conversation = OwnConversation(
+            keys: ConversationKeys(secret: SecretBytes(Sodium.random(LiveLimits.secretBytes))), name: name,
+            title: title, whisperer: whisperer, admission: admission, passcode: passcode,
+            transcriptDays: transcriptDays, linkSecret: SecretBytes(Sodium.random(LiveLimits.linkSecretBytes)),
+            content: nil, lastLine: 0)
+        try self.store.kept { try $0.add(conversation) }
+        return conversation
+    }
+
+    package func find(named name: String) throws(ClientStoreError) -> OwnConversation? {
+        try self.store.conversation(named: name)
+    }
+
+    /// Fetches the info of a link's conversation. Needs no connection.
+    package func look(at link: ListenLink) async throws(LiveError) -> ConversationLook {
+        let keys = LinkKeys(secret: link.secret)
+        let answer: HTTPAnswer
+        do {
+            answer = try await self.server.post(
+                ConversationLook.path(link.conversation), ConversationLook.body(keys), bearer: nil)
+        } catch {
+            throw .unreachable(error)
+        }
+        switch answer.status {
+        case 200:
+            guard let look = ConversationLook(answer.body, of: link.conversation, link: keys) else { throw .forged }
+            return look
+        case 404: throw .notFound
+        default: throw .server(status: answer.status)
+        }
+    }
+
     /// All our conversations.
     /// - Returns: each with the server's view of it; `nil` if it never had a stream.
-    package func ownConversations() async throws(LiveError) -> [(OwnConversation, LiveConversation?)] {
-        let (own, profile) = try self.kept { (try $0.conversations(), try $0.profile().id) }
+    package func list(_ host: isolated some LiveHost) async throws(LiveError) -> [(OwnConversation, LiveConversation?)]
+    {
+        let (own, profile) = try self.store.kept { (try $0.conversations(), try $0.profile().id) }
         guard !own.isEmpty else { return [] }
         var known: [LiveConversation] = []
         do throws(LiveError) {
-            let answer = try await self.ask(LiveList(profile))
+            let answer = try await host.ask(LiveList(profile))
             known = (answer as? LiveConversations)?.conversations ?? []
         } catch {
             // The first stream creates the profile at the server.
@@ -20,19 +67,19 @@ extension WhisperClient {
 
     /// Stores the conversation, and updates it at the server. Repeat it if the server did not answer: each update
     /// contains everything.
-    package func update(_ conversation: OwnConversation) async throws(LiveError) {
-        let profile = try self.kept { store in
+    package func update(_ conversation: OwnConversation, _ host: isolated some LiveHost) async throws(LiveError) {
+        let profile = try self.store.kept { store in
             try store.update(conversation)
             return try store.profile().id
         }
-        guard let device = self.id else { throw .offline }
+        guard let device = host.id else { throw .offline }
         let id = conversation.id
         let info = LiveSigned(
             conversation.info.sealed(for: id, link: conversation.link, nonce: Sodium.random(LiveLimits.nonceBytes)),
-            as: .update(profile: profile), of: id, from: .identity(device), timestamp: self.serverNow,
+            as: .update(profile: profile), of: id, from: .identity(device), timestamp: host.serverNow,
             signer: conversation.keys.pair)
         do throws(LiveError) {
-            try await self.ask(
+            try await host.ask(
                 LiveUpdate(
                     id, linkVerifier: Bytes32(conversation.link.verifier), transcriptDays: conversation.transcriptDays,
                     info: info))
@@ -43,23 +90,25 @@ extension WhisperClient {
     }
 
     /// Ends the stream, removes listeners, transcripts and shares, and forgets the keys.
-    package func delete(_ id: ConversationID) async throws(LiveError) {
+    package func delete(_ id: ConversationID, _ host: isolated some LiveHost) async throws(LiveError) {
         do throws(LiveError) {
-            try await self.ask(LiveDelete(id))
+            try await host.ask(LiveDelete(id))
         } catch {
             guard case .refused(.notFound, _) = error else { throw error }
         }
-        try self.kept { try $0.remove(id) }
+        try self.store.kept { try $0.remove(id) }
     }
 
     // MARK: Transcripts
 
     /// Transcripts that the server keeps, the newest first.
-    package func transcripts(of id: ConversationID) async throws(LiveError) -> [Transcript] {
+    package func transcripts(
+        of id: ConversationID, _ host: isolated some LiveHost
+    ) async throws(LiveError) -> [Transcript] {
         var (found, cursor): ([Transcript], String?) = ([], nil)
         // A hostile server must not keep us busy for ever.
         for _ in 0..<Self.transcriptPagesMax {
-            let body = try await self.fetch(TranscriptPage.path(id, cursor: cursor))
+            let body = try await self.fetch(TranscriptPage.path(id, cursor: cursor), host)
             guard let page = TranscriptPage(body) else { throw .server(status: 0) }
             found += page.transcripts
             guard let next = page.next else { return found }
@@ -72,12 +121,12 @@ extension WhisperClient {
     /// - Parameter expiresIn: 60 seconds to 365 days.
     /// - Throws: `.tooLong` if the lines have more keys than one share holds, or are on more than `linePagesMax` pages.
     package func share(
-        _ content: UUIDText, of conversation: OwnConversation, expiresIn: Duration
+        _ content: UUIDText, of conversation: OwnConversation, expiresIn: Duration, _ host: isolated some LiveHost
     ) async throws(LiveError) -> TranscriptShare {
         var (generations, after): (Set<Int>, Int?) = ([], 0)
         for _ in 0..<Self.linePagesMax {
             guard let start = after else { break }
-            let body = try await self.fetch(LinePage.path(conversation.id, content, after: start))
+            let body = try await self.fetch(LinePage.path(conversation.id, content, after: start), host)
             guard let page = LinePage(body) else { throw .server(status: 0) }
             generations.formUnion(page.generations)
             after = page.next.flatMap { $0 > start ? $0 : nil }
@@ -88,7 +137,7 @@ extension WhisperClient {
             ShareKeys(secret: secret), of: conversation, content: content, generations: generations,
             expiresIn: expiresIn)
         guard let body else { throw .tooLong }
-        guard let token else { throw .offline }
+        guard let token = host.token else { throw .offline }
         let path = TranscriptShare.path(conversation.id, content)
         let answer: HTTPAnswer
         do { answer = try await self.server.post(path, body, bearer: token.token) } catch { throw .unreachable(error) }
@@ -97,28 +146,32 @@ extension WhisperClient {
     }
 
     /// The link of a share opens nothing more.
-    package func unshare(_ share: UUIDText, of id: ConversationID) async throws(LiveError) {
-        try await self.remove("/live/\(id)/shares/\(share)")
+    package func unshare(
+        _ share: UUIDText, of id: ConversationID, _ host: isolated some LiveHost
+    ) async throws(LiveError) {
+        try await self.remove("/live/\(id)/shares/\(share)", host)
     }
 
     /// Deletes the lines of a stream, and all shares of them.
-    package func deleteTranscript(_ content: UUIDText, of id: ConversationID) async throws(LiveError) {
-        try await self.remove("/live/\(id)/transcripts/\(content)")
+    package func deleteTranscript(
+        _ content: UUIDText, of id: ConversationID, _ host: isolated some LiveHost
+    ) async throws(LiveError) {
+        try await self.remove("/live/\(id)/transcripts/\(content)", host)
     }
 
     private static let transcriptPagesMax = 100
     /// Pages of one transcript's lines.
     private static let linePagesMax = 10_000
 
-    private func fetch(_ path: String) async throws(LiveError) -> [UInt8] {
-        guard let token else { throw .offline }
+    private func fetch(_ path: String, _ host: isolated some LiveHost) async throws(LiveError) -> [UInt8] {
+        guard let token = host.token else { throw .offline }
         let answer: HTTPAnswer
         do { answer = try await self.server.get(path, bearer: token.token) } catch { throw .unreachable(error) }
         return try Self.body(of: answer)
     }
 
-    private func remove(_ path: String) async throws(LiveError) {
-        guard let token else { throw .offline }
+    private func remove(_ path: String, _ host: isolated some LiveHost) async throws(LiveError) {
+        guard let token = host.token else { throw .offline }
         let answer: HTTPAnswer
         do { answer = try await self.server.delete(path, bearer: token.token) } catch { throw .unreachable(error) }
         _ = try Self.body(of: answer)

@@ -1,7 +1,8 @@
 package import Contract
+import Logging
 
 /// Our stream, while the user whispers.
-struct Whispering {
+private struct Whispering {
     var conversation: OwnConversation
     var machine: WhispererMachine
     var desk: AdmissionDesk
@@ -25,30 +26,24 @@ struct Whispering {
     }
 }
 
-/// The commands of a whisperer.
-extension WhisperClient {
-    /// A new conversation. Its first stream creates it at the server.
-    package func newConversation(
-        name: String, title: String, whisperer: String, admission: Admission, passcode: String?, transcriptDays: Int
-    ) throws(LiveError) -> OwnConversation {
-        let taken = try self.kept { try $0.conversation(named: name) }
-        guard taken == nil else { throw .nameTaken }
-        let conversation = OwnConversation(
-            keys: ConversationKeys(secret: SecretBytes(Sodium.random(LiveLimits.secretBytes))), name: name,
-            title: title, whisperer: whisperer, admission: admission, passcode: passcode,
-            transcriptDays: transcriptDays, linkSecret: SecretBytes(Sodium.random(LiveLimits.linkSecretBytes)),
-            content: nil, lastLine: 0)
-        try self.kept { try $0.add(conversation) }
-        return conversation
-    }
+/// The streams of our own conversations, while the user whispers: the commands of a whisperer, and what the server
+/// reports (contract §14.8, §14.9).
+package final class OwnStreams {
+    private let keys: IdentityKeys
+    private let store: LiveStore
+    private let logger: Logger
+    private var whispering: [ConversationID: Whispering] = [:]
+    private var random = SystemRandomNumberGenerator()
 
-    package func conversation(named name: String) throws(ClientStoreError) -> OwnConversation? {
-        try self.live.conversation(named: name)
+    init(keys: IdentityKeys, store: LiveStore, logger: Logger) {
+        self.keys = keys
+        self.store = store
+        self.logger = logger
     }
 
     /// Begins to whisper, now or once the connection is bound. A stream that was not ended is resumed.
-    package func whisper(in conversation: OwnConversation) throws(LiveError) {
-        let known = try self.kept { try $0.listeners(of: conversation.id) }
+    package func whisper(in conversation: OwnConversation, _ host: isolated some LiveHost) throws(LiveError) {
+        let known = try self.store.kept { try $0.listeners(of: conversation.id) }
         let isResumed = conversation.content != nil
         let desk = AdmissionDesk(conversation, known: known)
         let grants = GrantQueue(newest: conversation.generation, lowest: desk.lowestGeneration)
@@ -59,14 +54,16 @@ extension WhisperClient {
             conversation: conversation, machine: machine, desk: desk, grants: grants,
             isTranscribed: conversation.transcriptDays > 0)
         try self.keepStream(of: conversation.id)
-        if self.session.isBound { self.begin { await $0.start(conversation.id) } }
+        if host.isOnline { host.begin { await $0.streams.start(conversation.id, $0) } }
     }
 
     /// The user has edited the unfinished line. Each line end in it completes a line.
     /// - Throws: `Full` if too much waits already; then no input was accepted.
-    package func type(_ text: String, in id: ConversationID) throws(WhispererMachine.Full) {
+    package func type(
+        _ text: String, in id: ConversationID, _ host: isolated some LiveHost
+    ) throws(WhispererMachine.Full) {
         try self.whispering[id]?.machine.edited(to: text, at: .now)
-        self.pump()
+        host.pump()
     }
 
     /// Whether all typed text is written to the connection.
@@ -75,11 +72,42 @@ extension WhisperClient {
     }
 
     /// Ends the stream.
-    package func stopWhispering(in id: ConversationID) async throws(LiveError) {
+    package func stop(in id: ConversationID, _ host: isolated some LiveHost) async throws(LiveError) {
         guard let whispering = self.whispering.removeValue(forKey: id) else { return }
         // Without an answer the stream pauses, and can be resumed.
-        try await self.ask(LiveStop(id, content: whispering.machine.content))
-        try self.kept { try $0.set(content: nil, lastLine: 0, of: id) }
+        try await host.ask(LiveStop(id, content: whispering.machine.content))
+        try self.store.kept { try $0.set(content: nil, lastLine: 0, of: id) }
+    }
+
+    package func isWhispering(in id: ConversationID) -> Bool { self.whispering[id] != nil }
+
+    /// Returns when all typed text is written to the connection, or the time is over.
+    package func lastWords(in id: ConversationID, within most: Duration, _ host: isolated some LiveHost) async {
+        let deadline = ContinuousClock.now + most
+        while !self.hasSentAll(of: id), ContinuousClock.now < deadline {
+            do { try await Task.sleep(for: Self.patience) } catch { return }
+        }
+    }
+
+    /// The interval between two checks whether everything was sent.
+    private static var patience: Duration { .milliseconds(20) }
+
+    /// Sends completed lines in between. The unfinished line stays.
+    /// - Throws: `Full` if too much waits already; then no input was accepted.
+    package func interject(
+        _ text: String, in id: ConversationID, _ host: isolated some LiveHost
+    ) throws(WhispererMachine.Full) {
+        try self.whispering[id]?.machine.interject(text)
+        host.pump()
+    }
+
+    /// - Parameter listener: the receiver of the cue; `nil`: all listeners.
+    /// - Throws: `Full` if too much waits already; then no input was accepted.
+    package func play(
+        _ cue: LiveCue, to listener: PrincipalID?, in id: ConversationID, _ host: isolated some LiveHost
+    ) throws(WhispererMachine.Full) {
+        try self.whispering[id]?.machine.play(cue, to: listener)
+        host.pump()
     }
 
     // MARK: Listeners
@@ -100,31 +128,35 @@ extension WhisperClient {
             .map { ($0, whispering.present.contains($0.id)) }
     }
 
-    package func accept(_ listener: PrincipalID, in id: ConversationID) throws(LiveError) {
-        guard let known = self.whispering[id]?.desk.accept(listener, at: self.serverNow) else { return }
-        try self.kept { try $0.set(known, of: id) }
-        self.admit(listener, in: id)
+    package func accept(
+        _ listener: PrincipalID, in id: ConversationID, _ host: isolated some LiveHost
+    ) throws(LiveError) {
+        guard let known = self.whispering[id]?.desk.accept(listener, at: host.serverNow) else { return }
+        try self.store.kept { try $0.set(known, of: id) }
+        self.admit(listener, in: id, host)
     }
 
-    package func decline(_ listener: PrincipalID, in id: ConversationID) {
+    package func decline(_ listener: PrincipalID, in id: ConversationID, _ host: isolated some LiveHost) {
         guard let caller = self.whispering[id]?.desk.decline(listener) else { return }
-        self.begin { await $0.refuse(caller, .declined, in: id) }
+        host.begin { await $0.streams.refuse(caller, .declined, in: id, $0) }
     }
 
     /// Removes a listener, which may knock again unless blocked. All other listeners get new keys.
-    package func remove(_ listener: PrincipalID, isBlocked: Bool, in id: ConversationID) throws(LiveError) {
+    package func remove(
+        _ listener: PrincipalID, isBlocked: Bool, in id: ConversationID, _ host: isolated some LiveHost
+    ) throws(LiveError) {
         guard let generation = self.whispering[id]?.grants.offered,
             let known = self.whispering[id]?.desk.remove(
-                listener, isBlocked: isBlocked, generation: generation, at: self.serverNow)
+                listener, isBlocked: isBlocked, generation: generation, at: host.serverNow)
         else { return }
         // From now on no packet is sealed with a key that the listener had, whatever the server sends.
         self.whispering[id]?.grants.removed(listener)
         self.whispering[id]?.grants.leaves(behind: known.generation)
         // Stored before the server is told: the keys are changed even after a crash.
-        try self.kept { try $0.set(known, of: id) }
+        try self.store.kept { try $0.set(known, of: id) }
         let caller = AdmissionDesk.Caller(listener: listener, keys: known.keys, name: known.name, note: nil)
-        self.begin { await $0.refuse(caller, isBlocked ? .blocked : .removed, in: id) }
-        self.begin { await $0.sendGrants(of: id) }
+        host.begin { await $0.streams.refuse(caller, isBlocked ? .blocked : .removed, in: id, $0) }
+        host.begin { await $0.streams.sendGrants(of: id, $0) }
     }
 
     // MARK: Tasks
@@ -132,24 +164,24 @@ extension WhisperClient {
     private static let again = Backoff(first: .milliseconds(500), longest: .seconds(15))
 
     /// Takes the stream. Retries until the server has answered.
-    func start(_ id: ConversationID) async {
+    func start(_ id: ConversationID, _ host: isolated some LiveHost) async {
         var failures = 0
         var mayBeginAnew = true
         while !Task.isCancelled, self.whispering[id] != nil {
             do throws(LiveError) {
-                if self.whispering[id]?.isCreated == false { try await self.create(id) }
-                guard let content = self.whispering[id]?.machine.content, self.token != nil else { return }
-                try await self.ask(LiveStart(id, content: content))
+                if self.whispering[id]?.isCreated == false { try await self.create(id, host) }
+                guard let content = self.whispering[id]?.machine.content, host.token != nil else { return }
+                try await host.ask(LiveStart(id, content: content))
                 return
             } catch {
                 switch error {
                 case .refused(.forbidden, _) where mayBeginAnew:
                     // The stream has ended meanwhile: begin a new one.
                     mayBeginAnew = false
-                    self.beginAnew(id)
+                    self.beginAnew(id, host)
                     continue
-                case .refused(let code?, _) where Self.isFinal(code): return self.publish(.refused(code), of: id)
-                case .store(let error): return self.storeFailed(error)
+                case .refused(let code?, _) where Self.isFinal(code): return host.publish(.refused(code), of: id)
+                case .store(let error): return host.storeFailed(error)
                 default: break
                 }
                 failures += 1
@@ -167,36 +199,36 @@ extension WhisperClient {
         }
     }
 
-    private func beginAnew(_ id: ConversationID) {
+    private func beginAnew(_ id: ConversationID, _ host: isolated some LiveHost) {
         guard let lowest = self.whispering[id]?.machine.lowestGeneration else { return }
         self.whispering[id]?.machine = WhispererMachine(
             conversation: id, content: .random(), lowestGeneration: lowest)
         do {
             try self.keepStream(of: id)
         } catch {
-            if case .store(let error) = error { self.storeFailed(error) }
+            if case .store(let error) = error { host.storeFailed(error) }
         }
     }
 
     private func keepStream(of id: ConversationID) throws(LiveError) {
         guard let machine = self.whispering[id]?.machine else { return }
-        try self.kept {
+        try self.store.kept {
             try $0.set(content: machine.content, lastLine: machine.lastLine, of: id)
         }
     }
 
     /// Creates profile and conversation at the server. A repetition changes nothing.
-    private func create(_ id: ConversationID) async throws(LiveError) {
-        guard let conversation = self.whispering[id]?.conversation, self.token != nil, let device = self.id else {
+    private func create(_ id: ConversationID, _ host: isolated some LiveHost) async throws(LiveError) {
+        guard let conversation = self.whispering[id]?.conversation, host.token != nil, let device = host.id else {
             throw .offline
         }
-        _ = try await self.shareProfile()
-        let profile = try self.kept { try $0.profile() }
+        _ = try await host.liveProfile.share(host)
+        let profile = try self.store.kept { try $0.profile() }
         let info = LiveSigned(
             conversation.info.sealed(for: id, link: conversation.link, nonce: Sodium.random(LiveLimits.nonceBytes)),
-            as: .create(profile: profile.id), of: id, from: .identity(device), timestamp: self.serverNow,
+            as: .create(profile: profile.id), of: id, from: .identity(device), timestamp: host.serverNow,
             signer: conversation.keys.pair)
-        try await self.ask(
+        try await host.ask(
             LiveCreate(
                 conversation.keys, link: conversation.link, profile: profile.id,
                 transcriptDays: conversation.transcriptDays, info: info))
@@ -204,17 +236,17 @@ extension WhisperClient {
     }
 
     /// Sends grants until none is due.
-    func sendGrants(of id: ConversationID) async {
+    func sendGrants(of id: ConversationID, _ host: isolated some LiveHost) async {
         var failures = 0
         while !Task.isCancelled, let batch = self.whispering[id]?.grants.next() {
             do throws(LiveError) {
-                let frame = try self.frame(of: batch, in: id)
+                let frame = try self.frame(of: batch, in: id, host)
                 guard !frame.grants.isEmpty else {
                     self.whispering[id]?.grants.dropped()
                     continue
                 }
                 try self.keep(generation: batch.generation, of: id)
-                try await self.ask(frame)
+                try await host.ask(frame)
                 failures = 0
             } catch {
                 self.whispering[id]?.grants.failed()
@@ -228,7 +260,7 @@ extension WhisperClient {
                     failures = ClientLimits.attemptsMax
                 }
                 // Another device may have begun the next generation: the roster shows it.
-                if case .refused(.forbidden, _) = error { _ = try? await self.ask(LiveRosterQuery(id)) }
+                if case .refused(.forbidden, _) = error { _ = try? await host.ask(LiveRosterQuery(id)) }
                 try? await Task.sleep(for: Self.again.delay(after: failures, using: &self.random))
             }
         }
@@ -237,15 +269,17 @@ extension WhisperClient {
     /// Stores a generation that was used or offered: no older one is used later, even after a crash.
     private func keep(generation: Int, of id: ConversationID) throws(LiveError) {
         guard let known = self.whispering[id]?.conversation.generation, generation > known else { return }
-        try self.kept { try $0.set(generation: generation, of: id) }
+        try self.store.kept { try $0.set(generation: generation, of: id) }
         self.whispering[id]?.conversation.generation = generation
     }
 
     /// Leaves out listeners without usable keys. Without listeners, a grant to ourselves begins the generation; the
     /// server ignores that grant. A generation that must not seal any more gets a key that opens nothing.
-    private func frame(of batch: GrantQueue.Batch, in id: ConversationID) throws(LiveError) -> LiveGrant {
-        guard let whispering = self.whispering[id], self.token != nil, let device = self.id else { throw .offline }
-        let now = self.serverNow
+    private func frame(
+        of batch: GrantQueue.Batch, in id: ConversationID, _ host: isolated some LiveHost
+    ) throws(LiveError) -> LiveGrant {
+        guard let whispering = self.whispering[id], host.token != nil, let device = host.id else { throw .offline }
+        let now = host.serverNow
         let conversation = whispering.conversation.keys
         let key =
             batch.generation < whispering.grants.lowest
@@ -264,13 +298,16 @@ extension WhisperClient {
             id, from: .identity(device), generation: batch.generation, timestamp: now, grants: grants)
     }
 
-    func refuse(_ caller: AdmissionDesk.Caller, _ reason: LiveRefuse.Reason, in id: ConversationID) async {
+    func refuse(
+        _ caller: AdmissionDesk.Caller, _ reason: LiveRefuse.Reason, in id: ConversationID,
+        _ host: isolated some LiveHost
+    ) async {
         var failures = 0
-        while !Task.isCancelled, let keys = self.whispering[id]?.conversation.keys, let device = self.id {
+        while !Task.isCancelled, let keys = self.whispering[id]?.conversation.keys, let device = host.id {
             do {
                 let refusal = try keys.refusal(
-                    note: nil, to: caller.listener, keys: caller.keys, from: device, at: self.serverNow)
-                try await self.ask(LiveRefuse(id, to: caller.listener, reason: reason, refusal: refusal))
+                    note: nil, to: caller.listener, keys: caller.keys, from: device, at: host.serverNow)
+                try await host.ask(LiveRefuse(id, to: caller.listener, reason: reason, refusal: refusal))
                 return
             } catch {
                 var pause = Duration.zero
@@ -293,44 +330,77 @@ extension WhisperClient {
 
     /// A packet was refused because this connection does not hold the stream: the server's notice was lost, or the
     /// stream was paused. Asks the server for the holder, though not more often than `holderAskedEvery`.
-    func doubtHolding(of id: ConversationID) {
+    private func doubtHolding(of id: ConversationID, _ host: isolated some LiveHost) {
         guard let whispering = self.whispering[id], whispering.epoch != nil, !whispering.isDoubtful,
             whispering.doubtedAt.map({ $0 + LiveLimits.holderAskedEvery <= .now }) ?? true
         else { return }
         self.whispering[id]?.doubtedAt = .now
         self.whispering[id]?.isDoubtful = true
-        self.begin { await $0.findHolder(of: id) }
+        host.begin { await $0.streams.findHolder(of: id, $0) }
     }
 
-    func findHolder(of id: ConversationID) async {
+    func findHolder(of id: ConversationID, _ host: isolated some LiveHost) async {
         // Without an answer, the next refusal asks again.
-        _ = try? await self.ask(LiveRosterQuery(id))
+        _ = try? await host.ask(LiveRosterQuery(id))
         self.whispering[id]?.isDoubtful = false
     }
 
     /// Resumes or stops a stream whose packets are refused.
-    private func settleDoubt(of id: ConversationID, by roster: LiveRoster) {
+    private func settleDoubt(of id: ConversationID, by roster: LiveRoster, _ host: isolated some LiveHost) {
         guard let whispering = self.whispering[id], whispering.isDoubtful, let epoch = whispering.epoch else { return }
         self.whispering[id]?.isDoubtful = false
         // If no other device holds the stream, this one resumes it: the holder's epoch may be its own older one.
-        guard let holder = roster.holder, holder != self.id, roster.epoch > epoch else {
+        guard let holder = roster.holder, holder != host.id, roster.epoch > epoch else {
             self.whispering[id]?.machine.stopped()
             self.whispering[id]?.epoch = nil
-            self.begin { await $0.start(id) }
+            host.begin { await $0.streams.start(id, $0) }
             return
         }
         self.whispering[id]?.machine.stopped()
         self.whispering[id]?.epoch = nil
-        self.publish(.stopped(.takenOver), of: id)
+        host.publish(.stopped(.takenOver), of: id)
     }
 
-    // MARK: What the server says
+    // MARK: Frames of the server
 
-    func take(_ conversation: LiveConversation) {
+    /// - Returns: whether the frame is for whisperers. Frames of unknown conversations change nothing.
+    func take(_ frame: (any ServerFrame)?, _ host: isolated some LiveHost) -> Bool {
+        switch frame {
+        case let started as LiveStarted: self.take(started, host)
+        case let knocked as LiveKnocked:
+            self.take(
+                AdmissionDesk.Knock(
+                    listener: knocked.listener,
+                    keys: PublicKeys(sign: knocked.signPublicKey, box: knocked.encPublicKey), sealed: knocked.knock),
+                in: knocked.conversation, host)
+        case let granted as LiveGranted: self.take(granted, host)
+        case let listener as LiveListenerChanged: self.take(listener, host)
+        case let roster as LiveRoster: self.take(roster, host)
+        case let wanted as LiveWanted: self.take(wanted)
+        case let stopped as LiveStopped: self.take(stopped, host)
+        case let conversation as LiveConversation: self.take(conversation)
+        case let stored as LiveLineStored: self.whispering[stored.conversation]?.machine.stored(stored.told)
+        case let attention as LiveAttention: self.take(attention, host)
+        default: return false
+        }
+        return true
+    }
+
+    /// A packet was refused.
+    func refused(
+        _ position: LivePosition, of id: ConversationID, _ code: ErrorCode?, retryAfter: Duration?,
+        _ host: isolated some LiveHost
+    ) {
+        guard self.whispering[id]?.epoch == position.epoch else { return }
+        self.whispering[id]?.machine.refused(seq: position.seq, retryAfter: retryAfter, at: .now)
+        if code == .forbidden { self.doubtHolding(of: id, host) }
+    }
+
+    private func take(_ conversation: LiveConversation) {
         self.whispering[conversation.conversation]?.isTranscribed = conversation.transcriptDays > 0
     }
 
-    func take(_ started: LiveStarted) {
+    private func take(_ started: LiveStarted, _ host: isolated some LiveHost) {
         let id = started.conversation
         guard let whispering = self.whispering[id], whispering.machine.content == started.content else { return }
         self.whispering[id]?.epoch = started.epoch
@@ -339,16 +409,18 @@ extension WhisperClient {
             isTranscribed: whispering.isTranscribed)
         self.whispering[id]?.machine.started(start, at: .now)
         if !started.isResumed { self.whispering[id]?.desk.streamBegan() }
-        self.learn(started.listeners, generation: started.generation, of: id)
-        self.publish(.started(isResumed: started.isResumed), of: id)
+        self.learn(started.listeners, generation: started.generation, of: id, host)
+        host.publish(.started(isResumed: started.isResumed), of: id)
     }
 
-    func take(_ roster: LiveRoster) {
-        self.settleDoubt(of: roster.conversation, by: roster)
-        self.learn(roster.listeners, generation: roster.generation, of: roster.conversation)
+    private func take(_ roster: LiveRoster, _ host: isolated some LiveHost) {
+        self.settleDoubt(of: roster.conversation, by: roster, host)
+        self.learn(roster.listeners, generation: roster.generation, of: roster.conversation, host)
     }
 
-    private func learn(_ listeners: [LiveListener], generation: Int, of id: ConversationID) {
+    private func learn(
+        _ listeners: [LiveListener], generation: Int, of id: ConversationID, _ host: isolated some LiveHost
+    ) {
         guard let desk = self.whispering[id]?.desk else { return }
         let admitted = listeners.filter { $0.status == .admitted || $0.status == .joined }
         let present = listeners.filter { $0.status == .joined }.map(\.listener)
@@ -361,63 +433,63 @@ extension WhisperClient {
                 uniquingKeysWith: max))
         // Another device may have granted this generation.
         self.whispering[id]?.machine.generationChanged(to: generation)
-        self.begin { await $0.sendGrants(of: id) }
+        host.begin { await $0.streams.sendGrants(of: id, $0) }
         // Repeat removals that the server has not received.
         for listener in admitted {
             guard let known = desk[listener.listener], known.verdict != .allowed else { continue }
             let caller = AdmissionDesk.Caller(listener: known.id, keys: known.keys, name: known.name, note: nil)
             let reason: LiveRefuse.Reason = known.verdict == .blocked ? .blocked : .removed
-            self.begin { await $0.refuse(caller, reason, in: id) }
+            host.begin { await $0.streams.refuse(caller, reason, in: id, $0) }
         }
         for listener in listeners where listener.status == .waiting {
             self.take(
                 AdmissionDesk.Knock(
                     listener: listener.listener,
                     keys: PublicKeys(sign: listener.signPublicKey, box: listener.encPublicKey), sealed: listener.knock),
-                in: id)
+                in: id, host)
         }
     }
 
-    func take(_ knock: AdmissionDesk.Knock, in id: ConversationID) {
+    private func take(_ knock: AdmissionDesk.Knock, in id: ConversationID, _ host: isolated some LiveHost) {
         guard let decision = self.whispering[id]?.desk.knocked(knock) else { return }
         let listener = knock.listener
         switch decision {
         case .grant:
             if let known = self.whispering[id]?.desk[listener] {
                 do throws(LiveError) {
-                    try self.kept { try $0.set(known, of: id) }
+                    try self.store.kept { try $0.set(known, of: id) }
                 } catch {
-                    if case .store(let error) = error { self.storeFailed(error) }
+                    if case .store(let error) = error { host.storeFailed(error) }
                     return
                 }
             }
-            self.admit(listener, in: id)
-        case .ask(let caller): self.publish(.asks(listener, name: caller.name, note: caller.note), of: id)
+            self.admit(listener, in: id, host)
+        case .ask(let caller): host.publish(.asks(listener, name: caller.name, note: caller.note), of: id)
         case .refuse(let reason):
             let caller = AdmissionDesk.Caller(listener: listener, keys: knock.keys, name: "\(listener)", note: nil)
-            self.begin { await $0.refuse(caller, reason, in: id) }
+            host.begin { await $0.streams.refuse(caller, reason, in: id, $0) }
         case .ignore: self.logger.debug("a knock was ignored")
         }
     }
 
-    private func admit(_ listener: PrincipalID, in id: ConversationID) {
+    private func admit(_ listener: PrincipalID, in id: ConversationID, _ host: isolated some LiveHost) {
         if self.whispering[id]?.grants.admit(listener) == true {
-            self.whispering[id]?.machine.admits(listener, at: self.serverNow)
+            self.whispering[id]?.machine.admits(listener, at: host.serverNow)
         }
-        self.begin { await $0.sendGrants(of: id) }
+        host.begin { await $0.streams.sendGrants(of: id, $0) }
     }
 
-    func take(_ granted: LiveGranted) {
+    private func take(_ granted: LiveGranted, _ host: isolated some LiveHost) {
         let id = granted.conversation
         guard let generation = self.whispering[id]?.grants.answered(granted: granted.granted) else { return }
         let before = self.whispering[id]?.machine.generation
         self.whispering[id]?.machine.generationChanged(to: generation)
         if before != self.whispering[id]?.machine.generation {
-            self.publish(.keysChanged(generation: generation), of: id)
+            host.publish(.keysChanged(generation: generation), of: id)
         }
     }
 
-    func take(_ changed: LiveListenerChanged) {
+    private func take(_ changed: LiveListenerChanged, _ host: isolated some LiveHost) {
         let (id, listener) = (changed.conversation, changed.listener)
         guard let whispering = self.whispering[id] else { return }
         let name = whispering.name(listener)
@@ -437,15 +509,15 @@ extension WhisperClient {
                 // not count it.
                 self.whispering[id]?.grants.leaves(behind: whispering.grants.offered)
             }
-            self.begin { await $0.sendGrants(of: id) }
+            host.begin { await $0.streams.sendGrants(of: id, $0) }
         // Any device of ours may have admitted the listener.
         case .admitted: self.whispering[id]?.machine.admits(listener, at: changed.timestamp)
         case .waiting: break
         }
-        self.publish(.listener(listener, name: name, changed.status, joined: changed.joined), of: id)
+        host.publish(.listener(listener, name: name, changed.status, joined: changed.joined), of: id)
     }
 
-    func take(_ wanted: LiveWanted) {
+    private func take(_ wanted: LiveWanted) {
         guard self.whispering[wanted.conversation]?.epoch == wanted.epoch else { return }
         let want: WhispererMachine.Want =
             switch wanted.want {
@@ -455,42 +527,70 @@ extension WhisperClient {
         self.whispering[wanted.conversation]?.machine.wanted(want, at: .now)
     }
 
-    func take(_ stopped: LiveStopped) {
+    private func take(_ stopped: LiveStopped, _ host: isolated some LiveHost) {
         let id = stopped.conversation
         guard self.whispering[id]?.machine.content == stopped.content else { return }
         self.whispering[id]?.machine.stopped()
         self.whispering[id]?.epoch = nil
-        self.publish(.stopped(stopped.reason), of: id)
+        host.publish(.stopped(stopped.reason), of: id)
     }
 
-    func take(_ attention: LiveAttention) {
+    private func take(_ attention: LiveAttention, _ host: isolated some LiveHost) {
         guard let whispering = self.whispering[attention.conversation] else { return }
         let name = whispering.name(attention.listener)
-        self.publish(.attention(attention.listener, name: name, attention.want), of: attention.conversation)
+        host.publish(.attention(attention.listener, name: name, attention.want), of: attention.conversation)
     }
 
     // MARK: Packets
 
-    func pumpPackets(of id: ConversationID) {
+    /// Writes the packets that are due.
+    func pump(_ host: isolated some LiveHost) {
+        guard host.isOnline, host.token != nil else { return }
+        for id in self.whispering.keys { self.pumpPackets(of: id, host) }
+    }
+
+    private func pumpPackets(of id: ConversationID, _ host: isolated some LiveHost) {
         guard let before = self.whispering[id]?.machine.lastLine,
-            let packets = self.whispering[id]?.machine.due(at: .now, serverTime: self.serverNow), !packets.isEmpty,
+            let packets = self.whispering[id]?.machine.due(at: .now, serverTime: host.serverNow), !packets.isEmpty,
             let whispering = self.whispering[id]
         else { return }
         do {
             if whispering.machine.lastLine != before { try self.keepStream(of: id) }
             try self.keep(generation: whispering.machine.lowestGeneration, of: id)
         } catch {
-            if case .store(let error) = error { self.storeFailed(error) }
+            if case .store(let error) = error { host.storeFailed(error) }
             return
         }
         for packet in packets {
             let sealed = whispering.conversation.keys.seal(
                 packet, content: whispering.machine.content, nonce: Sodium.random(LiveLimits.nonceBytes))
-            self.write(SendLivePacket(packet.header, sealed), .packet(id, packet.header.position))
+            host.write(SendLivePacket(packet.header, sealed), .packet(id, packet.header.position))
         }
         if whispering.machine.wantsNextGeneration {
             self.whispering[id]?.grants.rotate()
-            self.begin { await $0.sendGrants(of: id) }
+            host.begin { await $0.streams.sendGrants(of: id, $0) }
         }
+    }
+
+    // MARK: The connection
+
+    /// The connection is bound to the session: streams are resumed.
+    func bound(_ host: isolated some LiveHost) {
+        for id in self.whispering.keys {
+            self.whispering[id]?.machine.stopped()
+            host.begin { await $0.streams.start(id, $0) }
+        }
+    }
+
+    func disconnected() {
+        for id in self.whispering.keys {
+            self.whispering[id]?.machine.stopped()
+            self.whispering[id]?.epoch = nil
+        }
+    }
+
+    var nextWake: ContinuousClock.Instant? {
+        let now = ContinuousClock.now
+        return self.whispering.values.compactMap { $0.machine.nextWake(at: now) }.min()
     }
 }
