@@ -111,7 +111,7 @@ extension Core {
             let store = try self.opened().store
             do {
                 if try store.waitingChats(limit: 1).isEmpty { return true }
-                if try store.isOutboxPaused() { throw CoreError(.banned) }
+                if try store.settings.isOutboxPaused() { throw CoreError(.banned) }
                 return false
             } catch {
                 throw self.described(error)
@@ -131,7 +131,7 @@ extension Core {
             throw CoreError(.invalidField, field: "consumer")
         }
         do {
-            guard let progress = try self.opened().store.subscribe(consumer) else { throw CoreError(.tooMany) }
+            guard let progress = try self.opened().store.events.subscribe(consumer) else { throw CoreError(.tooMany) }
             let inbox = Inbox(self, consumer, position: progress.acknowledged)
             return AsyncStream { await inbox.next() }
         } catch {
@@ -181,7 +181,7 @@ extension Core {
             for await _ in self.core.watchers.news() {
                 guard let opened = try? self.core.opened() else { return }
                 while self.waiting.isEmpty,
-                    let events = try? opened.store.events(after: self.position, limit: CoreLimits.eventsReadMax),
+                    let events = try? opened.store.events.events(after: self.position, limit: CoreLimits.eventsReadMax),
                     let last = events.last
                 {
                     self.position = last.number
@@ -196,7 +196,7 @@ extension Core {
         /// - Returns: whether the core is open. The next acknowledgement makes up for one that the store has refused.
         private func acknowledge(_ number: Int64) -> Bool {
             guard let opened = try? self.core.opened() else { return false }
-            _ = try? opened.store.acknowledge(number, by: self.consumer)
+            _ = try? opened.store.events.acknowledge(number, by: self.consumer)
             return true
         }
 

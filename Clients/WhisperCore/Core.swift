@@ -56,7 +56,7 @@ public final class Core: Sendable {
         @Sendable func events(after number: Int64) throws -> [(number: Int64, event: [UInt8])] {
             guard let core = self.core.withLock({ $0 }) else { return [] }
             let account = core.id
-            return try core.store.events(after: number, limit: CoreLimits.eventsReadMax).compactMap { event in
+            return try core.store.events.events(after: number, limit: CoreLimits.eventsReadMax).compactMap { event in
                 EventText.event(event, account: account).map { (event.number, $0) }
             }
         }
@@ -176,8 +176,8 @@ public final class Core: Sendable {
         let profile: Profile
         do throws(ProfileError) { profile = try open(self.key.withLock { $0 }) } catch { throw CoreError(of: error) }
         do {
-            if let server = ServerAddress(self.configuration.server) { try profile.store.set(server: server) }
-            try profile.store.set(authorityFile: self.configuration.authorityFile)
+            if let server = ServerAddress(self.configuration.server) { try profile.store.settings.set(server: server) }
+            try profile.store.settings.set(authorityFile: self.configuration.authorityFile)
             let (feeds, source, watchers) = (self.feeds, self.source, self.watchers)
             let origin = (ServerAddress(self.configuration.server) ?? .local).origin
             let (configuration, radio) = (self.configuration, self.radio)

@@ -47,8 +47,8 @@ struct ProfileOptions: ParsableArguments {
         if Profile.exists(at: self.folder) {
             let profile = try Profile.open(at: self.folder, key: key.flatMap { StoreKey(.raw, $0) })
             defer { profile.close() }
-            server = try server ?? profile.store.server().map { "\($0)" }
-            authority = try authority ?? profile.store.authorityFile()
+            server = try server ?? profile.store.settings.server().map { "\($0)" }
+            authority = try authority ?? profile.store.settings.authorityFile()
         }
         let address = server ?? "\(ServerAddress.local)"
         guard ServerAddress(address) != nil else {
@@ -142,10 +142,10 @@ struct ProfileOptions: ParsableArguments {
 
     /// A client on the profile's server, not running yet.
     func client(_ profile: Profile) throws -> WhisperClient {
-        let server = try profile.store.server() ?? .local
+        let server = try profile.store.settings.server() ?? .local
         let link: NetworkLink
         do throws(LinkError) {
-            link = try NetworkLink(server, authorityFile: try? profile.store.authorityFile())
+            link = try NetworkLink(server, authorityFile: try? profile.store.settings.authorityFile())
         } catch {
             throw Problem("Cannot use \(server): \(error).")
         }

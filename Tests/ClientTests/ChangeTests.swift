@@ -15,7 +15,7 @@ import Testing
     /// Alice's.
     private func open(_ name: String = "store") throws -> ClientStore {
         let store = try ClientStore(path: self.folder.path + "/\(name).sqlite")
-        try store.set(
+        try store.settings.set(
             whisperID: self.aliceID, session: StoredSession(token: "t", expiresAt: Timestamp(milliseconds: 1)))
         return store
     }
@@ -34,7 +34,7 @@ import Testing
     }
 
     private func keep(_ store: ClientStore, _ arrivals: Arrival...) throws -> [ClientEvent] {
-        try store.keep(arrivals, at: Timestamp(milliseconds: 7))
+        try store.messages.keep(arrivals, at: Timestamp(milliseconds: 7))
     }
 
     // MARK: Sealed
@@ -94,9 +94,9 @@ import Testing
                 count += 1
                 let store = try self.open("\(count)")
                 for arrival in order + order { _ = try self.keep(store, arrival) }
-                let messages = try store.messages(with: bobID, limit: 9)
+                let messages = try store.messages.messages(with: bobID, limit: 9)
                 #expect(messages.count == 1 && isRight(messages[0]), "\(order) \(messages)")
-                #expect(try store.waitingChanges() == 0)
+                #expect(try store.changes.waitingChanges() == 0)
                 store.close()
             }
         }
@@ -125,7 +125,7 @@ import Testing
             let store = try self.open(order[0].revision.id)
             _ = try self.keep(store, .message(self.incoming("x", id: id)))
             for change in order { _ = try self.keep(store, .change(change, from: bobID, groupID: nil)) }
-            #expect(try store.messages(with: bobID, limit: 1)[0].content == .text(later))
+            #expect(try store.messages.messages(with: bobID, limit: 1)[0].content == .text(later))
         }
     }
 
@@ -135,11 +135,11 @@ import Testing
         let store = try self.open()
         let (theirs, ours) = (UUIDText.random(), UUIDText.random())
         _ = try self.keep(store, .message(self.incoming("theirs", id: theirs)))
-        try store.queue(
+        try store.messages.queue(
             Message(
                 id: ours, peer: bobID, groupID: nil, direction: .outgoing(.queued), content: .text("ours"),
                 time: Timestamp(milliseconds: 1)))
-        let before = try store.messages(with: bobID, limit: 9)
+        let before = try store.messages.messages(with: bobID, limit: 9)
         for kind in [MessageChange.Kind.edit("x"), .delete] {
             // Somebody else, somebody else as if he were the author's peer, and the author's peer.
             let foreign = [
@@ -151,7 +151,7 @@ import Testing
             ]
             for arrival in foreign { #expect(try self.keep(store, arrival).isEmpty) }
         }
-        #expect(try store.messages(with: bobID, limit: 9) == before)
+        #expect(try store.messages.messages(with: bobID, limit: 9) == before)
         // Both may react to both.
         let reactions = [
             self.change(.react("1"), of: theirs, at: 1), self.change(.react("2"), of: ours, by: self.aliceID, at: 1),
@@ -160,7 +160,7 @@ import Testing
             #expect(try self.keep(store, .change(reaction, from: bobID, groupID: nil)).count == 1)
         }
         #expect(
-            try store.messages(with: bobID, limit: 9).map(\.reactions)
+            try store.messages.messages(with: bobID, limit: 9).map(\.reactions)
                 == [[Reaction(from: bobID, text: "1")], [Reaction(from: bobID, text: "2")]])
     }
 
@@ -168,10 +168,10 @@ import Testing
         let store = try self.open()
         let id = UUIDText.random()
         _ = try self.keep(store, .message(self.incoming("x", id: id)))
-        #expect(try store.unreadCount() == 1)
+        #expect(try store.messages.unreadCount() == 1)
         _ = try self.keep(store, .change(self.change(.delete, of: id, at: 1), from: bobID, groupID: nil))
-        #expect(try store.unreadCount() == 0)
-        #expect(try store.owedReceipts(limit: 9).isEmpty)
+        #expect(try store.messages.unreadCount() == 0)
+        #expect(try store.messages.owedReceipts(limit: 9).isEmpty)
     }
 
     // MARK: Bounds
@@ -185,17 +185,17 @@ import Testing
         }
         let other = self.change(.edit("edited"), of: .random(), by: carolID, at: 1)
         #expect(try self.keep(store, .change(other, from: carolID, groupID: nil)).isEmpty)
-        #expect(try store.waitingChanges() == ids.count)
+        #expect(try store.changes.waitingChanges() == ids.count)
         for id in [ids[0], ids[1]] { _ = try self.keep(store, .message(self.incoming("as written", id: id))) }
         // The oldest had no room.
         #expect(
-            try store.messages(with: bobID, limit: 9).map(\.content) == [.text("as written"), .text("edited")])
-        #expect(try store.waitingChanges() == ids.count - 1)
+            try store.messages.messages(with: bobID, limit: 9).map(\.content) == [.text("as written"), .text("edited")])
+        #expect(try store.changes.waitingChanges() == ids.count - 1)
         // A change of a message that was here and is gone does not wait.
         try store.write { try $0.execute(sql: "DELETE FROM messages") }
         let late = self.change(.edit("late"), of: ids[0], at: 2)
         _ = try self.keep(store, .change(late, from: bobID, groupID: nil))
-        #expect(try store.waitingChanges() == ids.count - 1)
+        #expect(try store.changes.waitingChanges() == ids.count - 1)
     }
 
     @Test func reactionsOfAMessageAreBounded() throws {
@@ -206,7 +206,7 @@ import Testing
             let change = self.change(.react("+"), of: id, at: 1)
             _ = try self.keep(store, .change(change, from: Mnemonic.random().id, groupID: "grp-x"))
         }
-        #expect(try store.unread(limit: 1)[0].reactions.count == ClientLimits.reactionsMax)
+        #expect(try store.messages.unread(limit: 1)[0].reactions.count == ClientLimits.reactionsMax)
     }
 
     // MARK: Ours
@@ -221,52 +221,52 @@ import Testing
         }
         func queue(_ kind: MessageChange.Kind, of id: UUIDText, at time: Int64 = 100) throws -> UUIDText {
             let change = UUIDText.random()
-            let result = try store.queue(
+            let result = try store.changes.queue(
                 kind, id: change, of: MessageReference(id: id, author: self.aliceID), in: .direct(bobID),
                 ownID: self.aliceID, at: Timestamp(milliseconds: time))
             #expect(try result.get().isNew)
             return change
         }
-        _ = try store.subscribe("bot")
-        try store.queue(messages[0])
+        _ = try store.events.subscribe("bot")
+        try store.messages.queue(messages[0])
         let first = try queue(.edit("1a"), of: messages[0].id)
-        try store.queue(messages[1])
+        try store.messages.queue(messages[1])
         // A clock that was set back makes no edit older than the one before.
         let second = try queue(.edit("1b"), of: messages[0].id, at: 1)
-        #expect(try store.unsettled().map(\.id) == [messages[0].id, first, messages[1].id, second])
-        let events = try store.events(after: 0, limit: 9)
+        #expect(try store.messages.unsettled().map(\.id) == [messages[0].id, first, messages[1].id, second])
+        let events = try store.events.events(after: 0, limit: 9)
         #expect(events.count == 4)
         guard case .event(.changed(let told), _) = events[1] else {
             Issue.record("no change")
             return
         }
         #expect(told.content == .text("1b") && told.state == .queued && told.isEdited)
-        let body = try #require(try store.mail(second)?.body)
+        let body = try #require(try store.changes.mail(second)?.body)
         guard case .change(let change)? = MessageBody(body, id: second) else {
             Issue.record("no change")
             return
         }
         #expect(change.revision.time == 101)
-        #expect(try store.mail(messages[0].id)?.body == Array("1b".utf8))
+        #expect(try store.changes.mail(messages[0].id)?.body == Array("1b".utf8))
         // Given up, and queued again.
-        try store.set(.failed(.triedTooOften), ofChange: first, attempts: 9)
-        #expect(try store.unsettled().map(\.id) == [messages[0].id, messages[1].id, second])
-        #expect(try store.requeueFailed(to: bobID, limit: 9).changes == [first])
-        #expect(try store.unsettled().first { $0.id == first }?.attempts == 0)
-        try store.changeArrived(first)
-        #expect(try store.cancel([second, messages[1].id]).map(\.id) == [messages[1].id])
-        #expect(try store.unsettled().map(\.id) == [messages[0].id])
+        try store.changes.set(.failed(.triedTooOften), ofChange: first, attempts: 9)
+        #expect(try store.messages.unsettled().map(\.id) == [messages[0].id, messages[1].id, second])
+        #expect(try store.messages.requeueFailed(to: bobID, limit: 9).changes == [first])
+        #expect(try store.messages.unsettled().first { $0.id == first }?.attempts == 0)
+        try store.changes.changeArrived(first)
+        #expect(try store.messages.cancel([second, messages[1].id]).map(\.id) == [messages[1].id])
+        #expect(try store.messages.unsettled().map(\.id) == [messages[0].id])
     }
 
     @Test func whatChangesNothingIsNotSent() throws {
         let store = try self.open()
         let id = UUIDText.random()
-        try store.queue(
+        try store.messages.queue(
             Message(
                 id: id, peer: bobID, groupID: nil, direction: .outgoing(.sent), content: .text("x"),
                 time: Timestamp(milliseconds: 1)))
         func queue(_ kind: MessageChange.Kind, of id: UUIDText) throws -> Result<Bool, ChangeRefusal> {
-            try store.queue(
+            try store.changes.queue(
                 kind, id: .random(), of: MessageReference(id: id, author: self.aliceID), in: .direct(bobID),
                 ownID: self.aliceID, at: Timestamp(milliseconds: 1)
             ).map(\.isNew)
@@ -287,7 +287,7 @@ import Testing
                     """, arguments: [ClientLimits.changesQueuedMax])
         }
         let other = UUIDText.random()
-        try store.queue(
+        try store.messages.queue(
             Message(
                 id: other, peer: bobID, groupID: nil, direction: .outgoing(.sent), content: .text("x"),
                 time: Timestamp(milliseconds: 1)))
@@ -327,14 +327,14 @@ extension EngineTests {
                 MessageReference(id: answer.id, author: bobID), with: aliceWords.id, .delete)
             await changed(alice, hers) { $0.id == answer.id && $0.content == .deleted }
             // A recipient may get a message before its sender learns that the server accepted it.
-            while try !alice.store.unsettled().isEmpty || !bob.store.unsettled().isEmpty {
+            while try !alice.store.messages.unsettled().isEmpty || !bob.store.messages.unsettled().isEmpty {
                 try Task.checkCancellation()
                 await Task.yield()
             }
         }
         // Nothing but messages is a message, and every change was acknowledged.
-        #expect(try bob.store.messages(with: aliceWords.id, limit: 9).count == 2)
-        #expect(try alice.store.messages(with: bobID, limit: 9).count == 2)
+        #expect(try bob.store.messages.messages(with: aliceWords.id, limit: 9).count == 2)
+        #expect(try alice.store.messages.messages(with: bobID, limit: 9).count == 2)
         #expect(self.server.waiting(for: bobID) == 0 && self.server.waiting(for: aliceWords.id) == 0)
     }
 
@@ -358,7 +358,7 @@ extension EngineTests {
             let last = try await alice.send("last", to: bobID)
             await self.settled(alice, events, last.id, .sent)
         }
-        #expect(try alice.store.unsettled().isEmpty)
+        #expect(try alice.store.messages.unsettled().isEmpty)
         let bob = try self.client("bob", bobWords)
         let his = await bob.events()
         try await self.running([bob]) {
@@ -368,8 +368,10 @@ extension EngineTests {
         }
         // A message that was deleted before sending was never sent.
         #expect(
-            try bob.store.messages(with: aliceWords.id, limit: 9).map(\.content) == [.text("new"), .text("last")])
-        #expect(try bob.store.waitingChanges() == 1)
+            try bob.store.messages.messages(with: aliceWords.id, limit: 9).map(\.content) == [
+                .text("new"), .text("last"),
+            ])
+        #expect(try bob.store.changes.waitingChanges() == 1)
     }
 
     @Test func aRefusedChangeIsSentAgainWhenAskedFor() async throws {

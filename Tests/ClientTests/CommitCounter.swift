@@ -7,11 +7,11 @@ extension ClientStore {
     /// One message alone.
     /// - Returns: whether it was new.
     func keep(_ message: Message) throws -> Bool {
-        try !self.keep([.message(message)], at: Timestamp(milliseconds: 7)).isEmpty
+        try !self.messages.keep([.message(message)], at: Timestamp(milliseconds: 7)).isEmpty
     }
 
     func quarantine(_ frame: [UInt8], id: UUIDText, _ suspicion: Suspicion) throws {
-        _ = try self.keep([.suspicious(frame, id: id, suspicion)], at: Timestamp(milliseconds: 7))
+        _ = try self.messages.keep([.suspicious(frame, id: id, suspicion)], at: Timestamp(milliseconds: 7))
     }
 }
 

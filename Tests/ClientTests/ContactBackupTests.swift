@@ -80,12 +80,12 @@ import Testing
             self.entry(self.bob, of: bobID, name: "Bob"), self.entry(self.alice.publicKeys, of: ownID, name: "me"))
         let added = try store.merge(list, tag: "\"1\"", ownID: ownID)
         #expect(added.map(\.id) == [bobID])
-        let contact = try #require(try store.contact(bobID))
+        let contact = try #require(try store.contacts.contact(bobID))
         #expect(contact.name == "Bob" && contact.keys == self.bob && contact.addedAt.milliseconds == 7)
-        #expect(try store.contacts() == [contact])
-        #expect(try store.backupTag() == "\"1\"")
+        #expect(try store.contacts.contacts() == [contact])
+        #expect(try store.settings.backupTag() == "\"1\"")
         // A contact from the backup makes no new backup pending.
-        #expect(try store.backupChanges() == 0)
+        #expect(try store.settings.backupChanges() == 0)
         #expect(try store.merge(list, tag: "\"1\"", ownID: ownID).isEmpty)
     }
 
@@ -94,10 +94,10 @@ import Testing
         let forged = self.entry(self.dave, of: bobID, name: "Bob")
         #expect(forged.keys == nil)
         #expect(try store.merge(self.list(forged), tag: "\"1\"", ownID: nil).isEmpty)
-        #expect(try store.contacts().isEmpty)
+        #expect(try store.contacts.contacts().isEmpty)
         // The contact waits for keys that fit.
         #expect(try store.missingContacts() == [forged])
-        _ = try store.pin(self.bob, of: bobID, name: "Bob", isBanned: false, at: self.now)
+        _ = try store.contacts.pin(self.bob, of: bobID, name: "Bob", isBanned: false, at: self.now)
         #expect(try store.missingContacts().isEmpty)
     }
 
@@ -105,17 +105,17 @@ import Testing
         let store = try self.open()
         let (daveID, erin) = (self.dave.id(counter: 0), IdentityKeys(.random()).publicKeys)
         let erinID = erin.id(counter: 0)
-        _ = try store.pin(self.bob, of: bobID, name: "Bob", isBanned: false, at: self.now)
-        _ = try store.pin(self.dave, of: daveID, name: nil, isBanned: false, at: self.now)
+        _ = try store.contacts.pin(self.bob, of: bobID, name: "Bob", isBanned: false, at: self.now)
+        _ = try store.contacts.pin(self.dave, of: daveID, name: nil, isBanned: false, at: self.now)
         var robert = self.entry(self.bob, of: bobID, name: "Robert")
         robert.notes = "met in Rome"
         let backup = self.list(
             robert, self.entry(self.dave, of: daveID, name: "Dave"), self.entry(erin, of: erinID, name: "bob"))
         #expect(try store.merge(backup, tag: "\"2\"", ownID: nil).map(\.id) == [erinID])
-        #expect(try store.contact(bobID)?.name == "Bob")
-        #expect(try store.contact(daveID)?.name == "Dave")
+        #expect(try store.contacts.contact(bobID)?.name == "Bob")
+        #expect(try store.contacts.contact(daveID)?.name == "Dave")
         // Another contact has this name already. The keys are what counts.
-        #expect(try store.contact(erinID)?.name == nil)
+        #expect(try store.contacts.contact(erinID)?.name == nil)
 
         let (list, changes) = try store.contactList(at: self.now)
         #expect(changes == 2)
@@ -146,66 +146,66 @@ import Testing
     @Test func strangersAreNotInTheBackupUntilTheyAreAddedOrAnswered() throws {
         let store = try self.open()
         func pin(_ keys: PublicKeys, of id: WhisperID, isStranger: Bool) throws {
-            _ = try store.pin(keys, of: id, name: nil, isBanned: false, isStranger: isStranger, at: self.now)
+            _ = try store.contacts.pin(keys, of: id, name: nil, isBanned: false, isStranger: isStranger, at: self.now)
         }
         func list() throws -> Set<String> { Set(try store.contactList(at: self.now).list.contacts.map(\.whisperId)) }
         let daveID = self.dave.id(counter: 0)
         try pin(self.bob, of: bobID, isStranger: true)
         try pin(self.dave, of: daveID, isStranger: true)
-        #expect(try store.contacts().count == 2)
-        #expect(try store.backupChanges() == 0)
+        #expect(try store.contacts.contacts().count == 2)
+        #expect(try store.settings.backupChanges() == 0)
         #expect(try list() == [])
         // Added.
         try pin(self.bob, of: bobID, isStranger: false)
-        #expect(try store.backupChanges() == 1)
+        #expect(try store.settings.backupChanges() == 1)
         #expect(try list() == ["\(bobID)"])
         // Answered.
         let answer = Message(
             id: .random(), peer: daveID, groupID: nil, direction: .outgoing(.queued), content: .text("hi"),
             time: self.now)
-        try store.queue(answer)
-        #expect(try store.backupChanges() == 2)
+        try store.messages.queue(answer)
+        #expect(try store.settings.backupChanges() == 2)
         #expect(try list() == ["\(bobID)", "\(daveID)"])
         // Nobody becomes one again.
         try pin(self.bob, of: bobID, isStranger: true)
-        #expect(try store.contact(bobID)?.isStranger == false)
-        #expect(try store.backupChanges() == 2)
+        #expect(try store.contacts.contact(bobID)?.isStranger == false)
+        #expect(try store.settings.backupChanges() == 2)
     }
 
     @Test func whoIsInTheBackupIsNoStranger() throws {
         let store = try self.open()
-        _ = try store.pin(self.bob, of: bobID, name: nil, isBanned: false, isStranger: true, at: self.now)
+        _ = try store.contacts.pin(self.bob, of: bobID, name: nil, isBanned: false, isStranger: true, at: self.now)
         let list = self.list(self.entry(self.bob, of: bobID, name: "Bob"))
         #expect(try store.merge(list, tag: "\"1\"", ownID: nil).isEmpty)
-        #expect(try store.contact(bobID)?.isStranger == false)
-        #expect(try store.contact(bobID)?.name == "Bob")
+        #expect(try store.contacts.contact(bobID)?.isStranger == false)
+        #expect(try store.contacts.contact(bobID)?.name == "Bob")
     }
 
     @Test func whatIsOwedSurvivesARestart() throws {
         do {
             let store = try self.open()
-            #expect(try store.backupChanges() == 0)
-            _ = try store.pin(self.bob, of: bobID, name: nil, isBanned: false, at: self.now)
-            #expect(try store.backupChanges() == 1)
-            _ = try store.pin(self.bob, of: bobID, name: "Bob", isBanned: false, at: self.now)
+            #expect(try store.settings.backupChanges() == 0)
+            _ = try store.contacts.pin(self.bob, of: bobID, name: nil, isBanned: false, at: self.now)
+            #expect(try store.settings.backupChanges() == 1)
+            _ = try store.contacts.pin(self.bob, of: bobID, name: "Bob", isBanned: false, at: self.now)
             // Nothing new.
-            _ = try store.pin(self.bob, of: bobID, name: "Bob", isBanned: true, at: self.now)
-            _ = try store.pin(self.bob, of: bobID, name: nil, isBanned: false, at: self.now)
+            _ = try store.contacts.pin(self.bob, of: bobID, name: "Bob", isBanned: true, at: self.now)
+            _ = try store.contacts.pin(self.bob, of: bobID, name: nil, isBanned: false, at: self.now)
         }
         let store = try self.open()
-        #expect(try store.backupChanges() == 2)
-        #expect(try store.backupTag() == nil)
+        #expect(try store.settings.backupChanges() == 2)
+        #expect(try store.settings.backupTag() == nil)
         // One change is made while the other two are on their way.
         let (_, changes) = try store.contactList(at: self.now)
-        _ = try store.pin(self.bob, of: bobID, name: "Robert", isBanned: false, at: self.now)
-        try store.backedUp(changes, as: "\"1\"")
-        #expect(try store.backupChanges() == 3)
-        try store.backedUp(3, as: "\"2\"")
+        _ = try store.contacts.pin(self.bob, of: bobID, name: "Robert", isBanned: false, at: self.now)
+        try store.settings.backedUp(changes, as: "\"1\"")
+        #expect(try store.settings.backupChanges() == 3)
+        try store.settings.backedUp(3, as: "\"2\"")
         let again = try self.open()
-        #expect(try again.backupChanges() == 0)
-        #expect(try again.backupTag() == "\"2\"")
-        try again.set(backupTag: nil)
-        #expect(try again.backupTag() == nil)
+        #expect(try again.settings.backupChanges() == 0)
+        #expect(try again.settings.backupTag() == "\"2\"")
+        try again.settings.set(backupTag: nil)
+        #expect(try again.settings.backupTag() == nil)
     }
 }
 
@@ -213,7 +213,7 @@ import Testing
 extension EngineTests {
     /// Waits until the server has what the client has, and nothing else is to be written after a login.
     func backedUp(_ client: WhisperClient, _ events: AsyncStream<ClientEvent>) async throws {
-        while try client.store.owesGroupList() { try await Task.sleep(for: .milliseconds(2)) }
+        while try client.store.groups.owesGroupList() { try await Task.sleep(for: .milliseconds(2)) }
         while try await !client.isBackedUp() { await self.wait(client, for: events) { $0 == .backup(.written) } }
     }
 
@@ -260,7 +260,7 @@ extension EngineTests {
         try await self.running([second]) {
             await self.wait(second, for: news) { $0 == .restored(added: 1, missing: 0) }
         }
-        #expect(try second.store.contacts() == first.store.contacts())
+        #expect(try second.store.contacts.contacts() == first.store.contacts.contacts())
         #expect(self.server.backupsWritten == 1)
     }
 
@@ -273,8 +273,8 @@ extension EngineTests {
             await self.wait(alice, for: events) { event in
                 if case .received = event { true } else { false }
             }
-            #expect(try alice.store.contact(bobID)?.isStranger == true)
-            #expect(try alice.store.backupChanges() == 0)
+            #expect(try alice.store.contacts.contact(bobID)?.isStranger == true)
+            #expect(try alice.store.settings.backupChanges() == 0)
             _ = try await alice.send("who are you?", to: bobID)
             try await self.backedUp(alice, events)
         }
@@ -285,7 +285,8 @@ extension EngineTests {
         do {
             let alice = try self.client("alice", aliceWords)
             let keys = IdentityKeys(bobWords).publicKeys
-            _ = try alice.store.pin(keys, of: bobID, name: "Bob", isBanned: false, at: Timestamp(milliseconds: 1))
+            _ = try alice.store.contacts.pin(
+                keys, of: bobID, name: "Bob", isBanned: false, at: Timestamp(milliseconds: 1))
         }
         let alice = try self.client("alice", aliceWords)
         let events = await alice.events()
@@ -308,7 +309,7 @@ extension EngineTests {
         }
         let names = try self.list(of: aliceWords.id).contacts.map(\.displayName)
         #expect(Set(names) == ["Bobby", "Dave"])
-        #expect(Set(try alice.store.contacts().map(\.shownName)) == ["Bobby", "Dave"])
+        #expect(Set(try alice.store.contacts.contacts().map(\.shownName)) == ["Bobby", "Dave"])
         #expect(self.server.backupsWritten == 3)
     }
 
@@ -364,7 +365,7 @@ extension EngineTests {
             await self.wait(alice, for: events) { $0 == .restored(added: 1, missing: 2) }
             try await self.backedUp(alice, events)
         }
-        #expect(try alice.store.contacts().map(\.shownName) == ["Bob"])
+        #expect(try alice.store.contacts.contacts().map(\.shownName) == ["Bob"])
         // Nobody is lost for having no keys today.
         #expect(Set(try self.list(of: aliceWords.id).contacts.map(\.displayName)) == ["Bob", "Dave", "Erin"])
     }
@@ -381,15 +382,15 @@ extension EngineTests {
             _ = try await alice.addContact(bobID, name: "Bob")
         }
         #expect(self.server.backup(of: aliceWords.id) == foreign.body)
-        #expect(try alice.store.backupChanges() == 1)
-        #expect(try alice.store.contacts().map(\.shownName) == ["Bob"])
+        #expect(try alice.store.settings.backupChanges() == 1)
+        #expect(try alice.store.contacts.contacts().map(\.shownName) == ["Bob"])
     }
 
     @Test func aListBeyondTheLimitIsReportedAndNotSent() async throws {
         let alice = try self.client("alice", aliceWords)
         let name = String(repeating: "x", count: Limits.backupBytesMax)
         let keys = IdentityKeys(bobWords).publicKeys
-        _ = try alice.store.pin(keys, of: bobID, name: name, isBanned: false, at: Timestamp(milliseconds: 1))
+        _ = try alice.store.contacts.pin(keys, of: bobID, name: name, isBanned: false, at: Timestamp(milliseconds: 1))
         let events = await alice.events()
         try await self.running([alice]) {
             await self.wait(alice, for: events) { event in
@@ -398,6 +399,6 @@ extension EngineTests {
             }
         }
         #expect(self.server.backupsWritten == 0)
-        #expect(try alice.store.backupChanges() == 1)
+        #expect(try alice.store.settings.backupChanges() == 1)
     }
 }

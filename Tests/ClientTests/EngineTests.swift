@@ -84,9 +84,9 @@ import Testing
             try await bob.markRead(bob.unread(with: aliceWords.id, limit: 9))
             await self.settled(alice, hers, sent.id, .read)
         }
-        #expect(try alice.store.messages(with: bobID, limit: 1).first?.state == .read)
+        #expect(try alice.store.messages.messages(with: bobID, limit: 1).first?.state == .read)
         // The stranger who wrote first is pinned.
-        #expect(try bob.store.contact(aliceWords.id)?.keys == IdentityKeys(aliceWords).publicKeys)
+        #expect(try bob.store.contacts.contact(aliceWords.id)?.keys == IdentityKeys(aliceWords).publicKeys)
         #expect(self.server.waiting(for: bobID) == 0)
     }
 
@@ -103,7 +103,7 @@ import Testing
         do {
             let alice = try self.client("alice", aliceWords)
             for text in 1...20 { ids.append(try await alice.send("\(text)", to: bobID).id) }
-            #expect(try alice.store.unsettled().count == 20)
+            #expect(try alice.store.messages.unsettled().count == 20)
         }
         let alice = try self.client("alice", aliceWords)
         let events = await alice.events()
@@ -209,7 +209,8 @@ import Testing
         do {
             let alice = try self.client("alice", aliceWords)
             let keys = IdentityKeys(bobWords).publicKeys
-            _ = try alice.store.pin(keys, of: bobID, name: "Bob", isBanned: false, at: Timestamp(milliseconds: 1))
+            _ = try alice.store.contacts.pin(
+                keys, of: bobID, name: "Bob", isBanned: false, at: Timestamp(milliseconds: 1))
             let waiting = [try await alice.send("no", to: bobID), try await alice.send("no", to: bobID)]
             #expect(try await alice.cancel(to: bobID).map(\.id) == waiting.map(\.id))
             #expect(try await alice.retry(to: bobID).isEmpty)
@@ -221,7 +222,7 @@ import Testing
             await self.settled(alice, events, sent.id, .sent)
             #expect(self.server.accepted == ["\(sent.id)"])
         }
-        let states = try alice.store.messages(with: bobID, limit: 9).map(\.state)
+        let states = try alice.store.messages.messages(with: bobID, limit: 9).map(\.state)
         #expect(states == [.failed(.cancelled), .failed(.cancelled), .sent])
     }
 
@@ -285,7 +286,7 @@ import Testing
             await self.wait(alice, for: events) { $0 == .alarm(.foreignKeys(of: bobID)) }
             await #expect(throws: ContactError.noSuchPerson) { try await alice.addContact(carolID, name: nil) }
         }
-        #expect(try alice.store.contacts().isEmpty)
+        #expect(try alice.store.contacts.contacts().isEmpty)
     }
 
     /// A message of bob's to alice, or to a group of both.
@@ -341,8 +342,8 @@ import Testing
         #expect(alarms == [.suspiciousMail(bobUnverified, count: 5)])
         #expect(Set(self.server.receipts) == Set((refused + [truth]).map { "delivered \($0.messageID)" }))
         #expect(self.server.waiting(for: aliceWords.id) == 0)
-        #expect(try alice.store.messages(with: bobID, limit: 9).map(\.content) == [.text("here I am")])
-        #expect(try alice.store.unreadCounts() == [bobID: 1])
+        #expect(try alice.store.messages.messages(with: bobID, limit: 9).map(\.content) == [.text("here I am")])
+        #expect(try alice.store.messages.unreadCounts() == [bobID: 1])
         let quarantined = try alice.store.quarantined().map { try MessageReceived(payload: $0).envelope }
         #expect(quarantined.map { SealedMessage($0) } == refused)
         #expect(try alice.store.quarantineCounts() == [bobUnverified: 5])
@@ -365,7 +366,7 @@ import Testing
                 if case .received(let message) = event { message.id == id } else { false }
             }
         }
-        #expect(try alice.store.messages(with: bobID, limit: 9).map(\.content) == [.text("mine")])
+        #expect(try alice.store.messages.messages(with: bobID, limit: 9).map(\.content) == [.text("mine")])
         #expect(try alice.store.quarantineCounts() == [bobUnverified: 1])
     }
 
@@ -393,7 +394,7 @@ import Testing
         }
         #expect(received == (0..<5).map { .text("\($0)") })
         #expect(self.server.receipts.count == 15)
-        #expect(try alice.store.messages(with: bobID, limit: 50).count == 5)
+        #expect(try alice.store.messages.messages(with: bobID, limit: 50).count == 5)
         #expect(self.server.waiting(for: aliceWords.id) == 0)
     }
 

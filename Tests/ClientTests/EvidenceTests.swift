@@ -37,7 +37,7 @@ import Testing
         let message = Message(
             id: id, peer: sender, groupID: group, direction: .incoming(isRead: false), content: .text("x"),
             time: Timestamp(milliseconds: 5))
-        _ = try store.keep([.message(message, evidence)], at: Timestamp(milliseconds: 6))
+        _ = try store.messages.keep([.message(message, evidence)], at: Timestamp(milliseconds: 6))
         return evidence
     }
 
@@ -87,14 +87,14 @@ import Testing
 
     @Test func itGoesWithItsMessage() throws {
         let (store, bob) = (try self.open(), self.sender(1))
-        try store.set(
+        try store.settings.set(
             whisperID: self.own, session: StoredSession(token: "t", expiresAt: Timestamp(milliseconds: 1)))
         let (deleted, cleared) = (UUIDText.random(), UUIDText.random())
         for id in [deleted, cleared] { try self.keep(id, from: bob, in: store) }
         let change = MessageChange(
             target: MessageReference(id: deleted, author: bob), kind: .delete,
             revision: Revision(time: 7, id: .random()))
-        _ = try store.keep([.change(change, from: bob, groupID: nil)], at: Timestamp(milliseconds: 8))
+        _ = try store.messages.keep([.change(change, from: bob, groupID: nil)], at: Timestamp(milliseconds: 8))
         #expect(try store.evidence(of: deleted, from: bob, to: self.own) == nil)
         #expect(try store.evidence(of: cleared, from: bob, to: self.own) != nil)
         #expect(try store.clear(.direct(bob), upTo: .max) == 2)

@@ -199,7 +199,7 @@ extension CoreTests {
 
     private func open() throws -> ClientStore {
         let store = try ClientStore(path: self.folder.path + "/store.sqlite")
-        try store.set(
+        try store.settings.set(
             whisperID: self.ownID, session: StoredSession(token: "t", expiresAt: Timestamp(milliseconds: 1)))
         return store
     }
@@ -215,11 +215,11 @@ extension CoreTests {
     @Test func anOlderRevisionIsOldNews() throws {
         let store = try self.open()
         let newer = self.group(2, members: [self.ownID, bobID])
-        #expect(try store.keep(newer, GroupChange()) != nil)
+        #expect(try store.groups.keep(newer, GroupChange()) != nil)
         for old in [1, 2] as [Int64] {
-            #expect(try store.keep(self.group(old, members: [self.ownID]), GroupChange()) == nil)
+            #expect(try store.groups.keep(self.group(old, members: [self.ownID]), GroupChange()) == nil)
         }
-        #expect(try store.group(newer.id)?.title == "2" && store.group(newer.id)?.members.count == 2)
+        #expect(try store.groups.group(newer.id)?.title == "2" && store.groups.group(newer.id)?.members.count == 2)
     }
 
     @Test func aMessageIsAsFarAsItsSlowestCopy() {
@@ -240,28 +240,28 @@ extension CoreTests {
         let carolID = Mnemonic.random().id
         for id in [bobID, carolID] {
             // The store takes the caller's word that keys belong to an id.
-            _ = try store.pin(
+            _ = try store.contacts.pin(
                 IdentityKeys(bobWords).publicKeys, of: id, name: nil, isBanned: false,
                 at: Timestamp(milliseconds: 1))
         }
         let group = self.group(1, members: [self.ownID, bobID, carolID])
-        _ = try store.keep(group, GroupChange())
+        _ = try store.groups.keep(group, GroupChange())
         let message = Message(
             id: .random(), peer: self.ownID, groupID: group.id, direction: .outgoing(.queued), content: .text("x"),
             time: Timestamp(milliseconds: 1))
-        #expect(try store.queue(message, toGroup: group).ready.count == 2)
+        #expect(try store.deliveries.queue(message, toGroup: group).ready.count == 2)
         let change = UUIDText.random()
-        _ = try store.queue(
+        _ = try store.changes.queue(
             .edit("y"), id: change, of: MessageReference(id: message.id, author: self.ownID), in: .group(group.id),
             ownID: self.ownID, at: Timestamp(milliseconds: 2))
-        #expect(try store.queuedDeliveries(of: change).count == 2)
-        _ = try store.advance(GroupDeliveryID(id: change, member: bobID), .accepted)
-        #expect(try store.isGroupSending(change))
-        _ = try store.advance(GroupDeliveryID(id: change, member: carolID), .accepted)
-        #expect(try !store.isGroupSending(change) && store.isGroupSending(message.id))
+        #expect(try store.deliveries.queuedDeliveries(of: change).count == 2)
+        _ = try store.deliveries.advance(GroupDeliveryID(id: change, member: bobID), .accepted)
+        #expect(try store.deliveries.isGroupSending(change))
+        _ = try store.deliveries.advance(GroupDeliveryID(id: change, member: carolID), .accepted)
+        #expect(try !store.deliveries.isGroupSending(change) && store.deliveries.isGroupSending(message.id))
         // The copies of the message are forgotten with it alone.
-        _ = try store.advance(GroupDeliveryID(id: message.id, member: bobID), .read)
-        #expect(try store.outgoing(message.id)?.state == .queued)
-        #expect(try store.unsettled().isEmpty && store.queuedDeliveries().count == 1)
+        _ = try store.deliveries.advance(GroupDeliveryID(id: message.id, member: bobID), .read)
+        #expect(try store.messages.outgoing(message.id)?.state == .queued)
+        #expect(try store.messages.unsettled().isEmpty && store.deliveries.queuedDeliveries().count == 1)
     }
 }

@@ -17,7 +17,7 @@ import Testing
     private func meet(_ store: ClientStore) throws -> WhisperID {
         let keys = IdentityKeys(.random()).publicKeys
         let id = keys.id(counter: 0)
-        _ = try store.pin(keys, of: id, name: nil, isBanned: false, at: Timestamp(milliseconds: 1))
+        _ = try store.contacts.pin(keys, of: id, name: nil, isBanned: false, at: Timestamp(milliseconds: 1))
         return id
     }
 

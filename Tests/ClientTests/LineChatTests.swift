@@ -62,7 +62,7 @@ extension CoreClientTests {
             say: { _ in })
         #expect(try await chat.run() == nil)
         client.close()
-        let texts = try store.messages(with: contact.id, limit: count + 1).map(\.content)
+        let texts = try store.messages.messages(with: contact.id, limit: count + 1).map(\.content)
         #expect(texts == (1...count).map { .text("\($0)") })
         await ann.core.close()
     }
@@ -94,7 +94,7 @@ extension CoreClientTests {
         ]
         let said = try await self.chat(
             ann.core, orders + ["hello", "//etc/hosts is text", "/help", "/quit", "not said"])
-        let texts = try store.messages(with: WhisperID(bob)!, limit: 99).map(\.content)
+        let texts = try store.messages.messages(with: WhisperID(bob)!, limit: 99).map(\.content)
         #expect(texts == [.text("hello"), .text("/etc/hosts is text")])
         for order in ["blokc", "files", "x"] {
             #expect(said.contains { $0.hasPrefix("There is no order /\(order),") && $0.contains("/help") }, "\(said)")
@@ -124,7 +124,7 @@ extension CoreClientTests {
                 "/reply", "/delete it", "/verified maybe", "/search", "/reply -0 no", "/reply -300 no", "/react -201",
                 "/edit -300 no",
             ])
-        let texts = try store.messages(with: bobID, limit: 9)
+        let texts = try store.messages.messages(with: bobID, limit: 9)
         #expect(
             texts.map(\.content) == [.text("first"), .text("second"), .text("the answer"), .deleted],
             "\(texts.map(\.content))")
@@ -134,7 +134,7 @@ extension CoreClientTests {
         #expect(said.count { $0.hasPrefix("There is no such message among the latest ones.") } == 2, "\(said)")
         #expect(said.contains { $0.hasSuffix("Bob: second") })
         #expect(said.contains("Only you and Bob are here.") && said.contains("Verified: these are the true keys."))
-        #expect(try store.contact(bobID)?.isVerified == true)
+        #expect(try store.contacts.contact(bobID)?.isVerified == true)
         for usage in ["/reply [-N] TEXT", "/delete [-N]", "/verified yes|no", "/search WORDS"] {
             #expect(said.contains("Nothing was sent. It is written \(usage); /help lists the orders."), "\(usage)")
         }
@@ -147,7 +147,7 @@ extension CoreClientTests {
         try await ann.ask(#"contact_add {"whisperId":"\#(bob)","name":"Bob"}"#)
         try await ann.ask(#"group_create {"title":"Hiking","members":["\#(bob)"]}"#)
         let store = try ann.core.opened().profile.store
-        let group = try #require(try store.groups().first?.id)
+        let group = try #require(try store.groups.groups().first?.id)
         _ = try store.keep(
             Message(
                 id: .random(), peer: WhisperID(bob)!, groupID: group, direction: .incoming(isRead: false),
@@ -162,7 +162,7 @@ extension CoreClientTests {
         let said = try await self.chat(
             ann.core, in: "Hiking",
             ["/react 👍", "/reply up the hill", "/members", "/accept", "/verify", "/search hill"])
-        let messages = try store.page(in: .group(Conversation.key(ofGroup: group)), limit: 9).map(\.message)
+        let messages = try store.messages.page(in: .group(Conversation.key(ofGroup: group)), limit: 9).map(\.message)
         #expect(messages.map(\.content) == [.text("where to?"), .text("up the hill")])
         #expect(messages[0].reactions.map(\.text) == ["👍"] && messages[1].replyTo?.id == messages[0].id)
         #expect(said.contains { $0.hasSuffix("Bob: where to?") } && said.contains("Bob · \(bob)"), "\(said)")
@@ -209,7 +209,7 @@ extension CoreClientTests {
         let (ann, bob) = (try await self.hosts.online("ann"), try await self.hosts.online("bob").id)
         try await ann.ask(#"contact_add {"whisperId":"\#(bob)","name":"Bob"}"#)
         try await ann.ask(#"group_create {"title":"Hiking","members":["\#(bob)"]}"#)
-        let group = try #require(try ann.core.opened().store.groups().first?.id)
+        let group = try #require(try ann.core.opened().store.groups.groups().first?.id)
         _ = try ann.core.opened().profile.store.keep(
             Message(
                 id: .random(), peer: WhisperID(bob)!, groupID: group, direction: .incoming(isRead: false),

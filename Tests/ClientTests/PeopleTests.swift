@@ -18,7 +18,7 @@ import Testing
     }
 
     private func pin(_ store: ClientStore, isStranger: Bool = false, at time: Int64 = 1_000) throws {
-        _ = try store.pin(
+        _ = try store.contacts.pin(
             self.bob, of: bobID, name: nil, isBanned: false, isStranger: isStranger, isNews: isStranger,
             at: Timestamp(milliseconds: time))
     }
@@ -57,7 +57,7 @@ import Testing
     @Test func aChatIsClearedWithItsEventsAndWhatWaitsStays() throws {
         let store = try self.open()
         try self.pin(store)
-        _ = try store.subscribe("bot")
+        _ = try store.events.subscribe("bot")
         for number in 1...ClientLimits.clearedAtOnceMax + 1 { _ = try store.keep(self.mail("\(number)")) }
         var other = self.mail("for all")
         other.groupID = "grp-x"
@@ -65,16 +65,16 @@ import Testing
         let waiting = Message(
             id: .random(), peer: bobID, groupID: nil, direction: .outgoing(.queued), content: .text("waits"),
             time: self.now)
-        try store.queue(waiting)
+        try store.messages.queue(waiting)
         let last = self.mail("last")
         _ = try store.keep(last)
-        let number = try #require(try store.page(with: bobID, limit: 1).first?.number)
+        let number = try #require(try store.messages.page(with: bobID, limit: 1).first?.number)
         #expect(try store.clear(.direct(bobID), upTo: number - 1) == ClientLimits.clearedAtOnceMax)
         #expect(try store.clear(.direct(bobID), upTo: number - 1) == 1)
         #expect(try store.clear(.direct(bobID), upTo: number - 1) == 0)
-        #expect(try store.messages(with: bobID, limit: 9).map(\.id) == [waiting.id, last.id])
-        #expect(try store.unread(limit: 9).map(\.id) == [other.id, last.id])
-        let events = try store.events(after: 0, limit: 9)
+        #expect(try store.messages.messages(with: bobID, limit: 9).map(\.id) == [waiting.id, last.id])
+        #expect(try store.messages.unread(limit: 9).map(\.id) == [other.id, last.id])
+        let events = try store.events.events(after: 0, limit: 9)
         #expect(events.count == 3)
         #expect(try store.search("1", limit: 9).isEmpty)
     }
@@ -85,7 +85,7 @@ import Testing
         for _ in 1...3 {
             let keys = IdentityKeys(.random()).publicKeys
             let id = keys.id(counter: 0)
-            _ = try store.pin(keys, of: id, name: nil, isBanned: false, at: self.now)
+            _ = try store.contacts.pin(keys, of: id, name: nil, isBanned: false, at: self.now)
             var mail = self.mail("x")
             mail.peer = id
             _ = try store.keep(mail)
@@ -102,48 +102,48 @@ import Testing
     @Test func contactsAreChangedAndTheChangeIsOwed() throws {
         let store = try self.open()
         let update = ContactUpdate(name: "Bob", notes: "met in Rome", isPinned: true, isMuted: true)
-        #expect(try store.update(bobID, update) == .unknown)
+        #expect(try store.contacts.update(bobID, update) == .unknown)
         try self.pin(store, isStranger: true)
-        #expect(try store.update(bobID, update) == .unknown)
+        #expect(try store.contacts.update(bobID, update) == .unknown)
         try self.pin(store)
-        let owed = try store.backupChanges()
-        let contact = try self.changed(try store.update(bobID, update))
+        let owed = try store.settings.backupChanges()
+        let contact = try self.changed(try store.contacts.update(bobID, update))
         #expect(contact.name == "Bob" && contact.notes == "met in Rome" && contact.isPinned && contact.isMuted)
-        #expect(try store.backupChanges() == owed + 1)
-        #expect(try store.update(bobID, update) == .same(contact))
-        #expect(try store.backupChanges() == owed + 1)
+        #expect(try store.settings.backupChanges() == owed + 1)
+        #expect(try store.contacts.update(bobID, update) == .same(contact))
+        #expect(try store.settings.backupChanges() == owed + 1)
         // Omitted fields stay.
-        let unpinned = try self.changed(try store.update(bobID, ContactUpdate(isPinned: false)))
+        let unpinned = try self.changed(try store.contacts.update(bobID, ContactUpdate(isPinned: false)))
         #expect(unpinned.notes == "met in Rome" && !unpinned.isPinned && unpinned.isMuted)
-        let bare = try self.changed(try store.update(bobID, ContactUpdate(name: "", notes: "")))
+        let bare = try self.changed(try store.contacts.update(bobID, ContactUpdate(name: "", notes: "")))
         #expect(bare.name == nil && bare.notes == nil)
         let entry = try #require(try store.contactList(at: self.now).list.contacts.first)
         #expect(entry.isMuted == true && entry.isPinned == false && entry.notes == nil)
         let other = IdentityKeys(aliceWords).publicKeys
-        _ = try store.pin(other, of: aliceWords.id, name: "Ann", isBanned: false, at: self.now)
-        #expect(try store.update(bobID, ContactUpdate(name: "ann")) == .nameTaken)
+        _ = try store.contacts.pin(other, of: aliceWords.id, name: "Ann", isBanned: false, at: self.now)
+        #expect(try store.contacts.update(bobID, ContactUpdate(name: "ann")) == .nameTaken)
     }
 
     @Test func marksGoThroughTheBackupAndTheLatestChangeOfEachStays() throws {
         let (one, other) = (try self.open("one"), try self.open("other"))
         func write(_ store: ClientStore) throws -> ContactList {
             let (list, changes) = try store.contactList(at: self.now)
-            try store.backedUp(changes, as: "\"1\"", list)
+            try store.settings.backedUp(changes, as: "\"1\"", list)
             return list
         }
         try self.pin(one)
-        _ = try one.update(bobID, ContactUpdate(notes: "n", isPinned: true))
+        _ = try one.contacts.update(bobID, ContactUpdate(notes: "n", isPinned: true))
         _ = try other.merge(try write(one), tag: "\"1\"", ownID: nil)
-        #expect(try other.contact(bobID)?.isPinned == true && other.contact(bobID)?.notes == "n")
-        #expect(try other.backupChanges() == 0)
+        #expect(try other.contacts.contact(bobID)?.isPinned == true && other.contacts.contact(bobID)?.notes == "n")
+        #expect(try other.settings.backupChanges() == 0)
         // Each device changes another mark; the second to write merges first.
-        _ = try other.update(bobID, ContactUpdate(isPinned: false))
-        _ = try other.set(isBlocked: true, bobID)
-        _ = try one.update(bobID, ContactUpdate(isMuted: true))
+        _ = try other.contacts.update(bobID, ContactUpdate(isPinned: false))
+        _ = try other.contacts.set(isBlocked: true, bobID)
+        _ = try one.contacts.update(bobID, ContactUpdate(isMuted: true))
         _ = try one.merge(try write(other), tag: "\"2\"", ownID: nil)
         _ = try other.merge(try write(one), tag: "\"3\"", ownID: nil)
         for store in [one, other] {
-            let contact = try #require(try store.contact(bobID))
+            let contact = try #require(try store.contacts.contact(bobID))
             #expect(!contact.isPinned && contact.isMuted && contact.isBlocked && contact.notes == "n")
         }
     }
@@ -153,7 +153,7 @@ import Testing
         do {
             let store = try self.open()
             try self.pin(store)
-            var entry = ContactList.Entry(try #require(try store.contact(bobID)), over: nil)
+            var entry = ContactList.Entry(try #require(try store.contacts.contact(bobID)), over: nil)
             (entry.isBlocked, entry.notes) = (true, "n")
             try store.write { database in
                 try ClientStore.keep(entry, of: bobID, in: database)
@@ -165,7 +165,7 @@ import Testing
             }
             store.close()
         }
-        let contact = try #require(try self.open().contact(bobID))
+        let contact = try #require(try self.open().contacts.contact(bobID))
         #expect(contact.isBlocked && contact.notes == "n" && !contact.isPinned)
     }
 
@@ -175,12 +175,12 @@ import Testing
         let store = try self.open()
         try self.pin(store)
         let old = try store.contactList(at: self.now).list
-        #expect(try store.remove(bobID, at: Timestamp(milliseconds: 500)))
-        #expect(try !store.remove(bobID, at: self.now))
-        let owed = try store.backupChanges()
+        #expect(try store.contacts.remove(bobID, at: Timestamp(milliseconds: 500)))
+        #expect(try !store.contacts.remove(bobID, at: self.now))
+        let owed = try store.settings.backupChanges()
         #expect(try store.merge(old, tag: "\"1\"", ownID: nil).isEmpty)
-        #expect(try store.contact(bobID) == nil && store.missingContacts().isEmpty)
-        #expect(try store.backupChanges() == owed + 1, "the backup is to forget them")
+        #expect(try store.contacts.contact(bobID) == nil && store.missingContacts().isEmpty)
+        #expect(try store.settings.backupChanges() == owed + 1, "the backup is to forget them")
         let (list, _) = try store.contactList(at: self.now)
         #expect(list.contacts.isEmpty)
         #expect(list.removed == [ContactList.Removal(whisperId: "\(bobID)", removedAt: 1_000)])
@@ -190,15 +190,15 @@ import Testing
         try self.pin(other, at: 900)
         try self.pin(later, at: 1_001)
         for store in [other, later] { _ = try store.merge(list, tag: "\"2\"", ownID: nil) }
-        #expect(try other.contact(bobID) == nil)
-        #expect(try later.contact(bobID) != nil)
+        #expect(try other.contacts.contact(bobID) == nil)
+        #expect(try later.contacts.contact(bobID) != nil)
         // Added again, whatever the clock says.
         try self.pin(store, at: 7)
-        #expect(try store.removals().isEmpty)
+        #expect(try store.contacts.removals().isEmpty)
         let again = try store.contactList(at: self.now).list
         #expect(again.removed == nil && again.contacts.first?.addedAt == 1_001)
         #expect(try other.merge(again, tag: "\"3\"", ownID: nil).map(\.id) == [bobID])
-        #expect(try other.removals().isEmpty)
+        #expect(try other.contacts.removals().isEmpty)
     }
 
     @Test func removalsAreBounded() throws {
@@ -212,37 +212,37 @@ import Testing
         var list = ContactList(exportedAt: 1, contacts: [])
         list.removed = removals
         _ = try store.merge(list, tag: "\"1\"", ownID: nil)
-        #expect(try store.removals().count == ClientLimits.removedContactsMax)
-        #expect(try store.removals().values.min() == 1)
+        #expect(try store.contacts.removals().count == ClientLimits.removedContactsMax)
+        #expect(try store.contacts.removals().values.min() == 1)
     }
 
     // MARK: Requests
 
     @Test func aStrangerIsARequestUntilItIsTakenOrRejected() throws {
         let store = try self.open()
-        _ = try store.subscribe("bot")
-        #expect(try store.acceptRequest(of: bobID) == .unknown)
+        _ = try store.events.subscribe("bot")
+        #expect(try store.contacts.acceptRequest(of: bobID) == .unknown)
         try self.pin(store, isStranger: true)
         _ = try store.keep(self.mail("hello"))
-        #expect(try store.strangers(after: nil, limit: 9).map(\.id) == [bobID])
-        #expect(try store.strangers(after: bobID, limit: 9).isEmpty)
-        guard case .event(.request(let stranger), _)? = try store.events(after: 0, limit: 1).first else {
+        #expect(try store.contacts.strangers(after: nil, limit: 9).map(\.id) == [bobID])
+        #expect(try store.contacts.strangers(after: bobID, limit: 9).isEmpty)
+        guard case .event(.request(let stranger), _)? = try store.events.events(after: 0, limit: 1).first else {
             Issue.record("no request")
             return
         }
         #expect(stranger.id == bobID && stranger.isStranger)
-        #expect(try !store.remove(bobID, at: self.now))
-        #expect(try store.rejectRequest(of: bobID))
-        #expect(try store.contact(bobID) == nil && store.messages(with: bobID, limit: 9).isEmpty)
-        #expect(try store.events(after: 0, limit: 9).isEmpty)
-        #expect(try store.backupChanges() == 0 && store.removals().isEmpty)
-        #expect(try !store.rejectRequest(of: bobID))
+        #expect(try !store.contacts.remove(bobID, at: self.now))
+        #expect(try store.contacts.rejectRequest(of: bobID))
+        #expect(try store.contacts.contact(bobID) == nil && store.messages.messages(with: bobID, limit: 9).isEmpty)
+        #expect(try store.events.events(after: 0, limit: 9).isEmpty)
+        #expect(try store.settings.backupChanges() == 0 && store.contacts.removals().isEmpty)
+        #expect(try !store.contacts.rejectRequest(of: bobID))
 
         try self.pin(store, isStranger: true)
-        #expect(try self.changed(try store.acceptRequest(of: bobID)).isStranger == false)
-        #expect(try store.backupChanges() == 1)
-        #expect(try !store.rejectRequest(of: bobID))
-        guard case .event(.contact(let contact), _)? = try store.events(after: 0, limit: 9).last else {
+        #expect(try self.changed(try store.contacts.acceptRequest(of: bobID)).isStranger == false)
+        #expect(try store.settings.backupChanges() == 1)
+        #expect(try !store.contacts.rejectRequest(of: bobID))
+        guard case .event(.contact(let contact), _)? = try store.events.events(after: 0, limit: 9).last else {
             Issue.record("no contact")
             return
         }
@@ -252,12 +252,12 @@ import Testing
     @Test func ofABlockedStrangerTheBlockIsKept() throws {
         let store = try self.open()
         try self.pin(store, isStranger: true)
-        #expect(try store.set(isBlocked: false, bobID) == .unknown)
-        let contact = try self.changed(try store.set(isBlocked: true, bobID))
+        #expect(try store.contacts.set(isBlocked: false, bobID) == .unknown)
+        let contact = try self.changed(try store.contacts.set(isBlocked: true, bobID))
         #expect(contact.isBlocked && !contact.isStranger)
         #expect(try store.contactList(at: self.now).list.contacts.first?.isBlocked == true)
         try self.pin(store, isStranger: true)
-        #expect(try store.contact(bobID)?.isBlocked == true)
+        #expect(try store.contacts.contact(bobID)?.isBlocked == true)
     }
 
     // MARK: Safety
@@ -306,7 +306,7 @@ extension EngineTests {
             await self.wait(alice, for: events, came("three"))
         }
         #expect(self.server.waiting(for: aliceWords.id) == 0)
-        #expect(try alice.store.messages(with: bobID, limit: 9).map(\.content) == [.text("three")])
+        #expect(try alice.store.messages.messages(with: bobID, limit: 9).map(\.content) == [.text("three")])
         #expect(try alice.store.quarantineCounts().isEmpty)
     }
 
@@ -314,11 +314,11 @@ extension EngineTests {
         _ = self.server.enroll(IdentityKeys(bobWords).publicKeys)
         let alice = try self.client("alice", aliceWords)
         let keys = IdentityKeys(bobWords).publicKeys
-        _ = try alice.store.pin(keys, of: bobID, name: "Bob", isBanned: false, at: Timestamp(milliseconds: 1))
+        _ = try alice.store.contacts.pin(keys, of: bobID, name: "Bob", isBanned: false, at: Timestamp(milliseconds: 1))
         let waiting = try await alice.send("waits", to: bobID)
         #expect(try await alice.removeContact(bobID))
-        #expect(try alice.store.outgoing(waiting.id)?.state == .failed(.cancelled))
-        #expect(try alice.store.unsettled().isEmpty)
+        #expect(try alice.store.messages.outgoing(waiting.id)?.state == .failed(.cancelled))
+        #expect(try alice.store.messages.unsettled().isEmpty)
         await #expect(throws: SendError.unknownContact) { try await alice.send("x", to: bobID) }
         self.server.deliver(try self.mail("again"))
         let events = await alice.events()

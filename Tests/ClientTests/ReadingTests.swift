@@ -56,13 +56,13 @@ extension CoreClientTests {
         _ = try await chat.run()
         client.close()
         #expect(said.withLock { $0.filter { $0.contains("to you") } }.count == 1)
-        #expect(try store.messages(with: bobID, limit: 9).map(\.content) == [.text("to you")])
-        #expect(try store.unreadCounts() == [:])
+        #expect(try store.messages.messages(with: bobID, limit: 9).map(\.content) == [.text("to you")])
+        #expect(try store.messages.unreadCounts() == [:])
         // It waits for whoever looks at the group.
-        let unread = try store.unread(limit: 9)
+        let unread = try store.messages.unread(limit: 9)
         #expect(unread.map(\.content) == [.text("to all")])
         #expect(unread.map(\.groupID) == [group])
-        #expect(try store.owedReceipts(limit: 9).count == 1)
+        #expect(try store.messages.owedReceipts(limit: 9).count == 1)
         await ann.core.close()
     }
 
@@ -71,7 +71,7 @@ extension CoreClientTests {
     func aStrangerLearnsNothingBeforeTheRequestIsTaken(decision: String) async throws {
         let ann = try await self.hosts.offline("ann")
         let store = try ann.core.opened().profile.store
-        _ = try store.pin(
+        _ = try store.contacts.pin(
             IdentityKeys(bobWords).publicKeys, of: bobID, name: nil, isBanned: false, isStranger: true,
             at: Timestamp(milliseconds: 1))
         let mail = Self.mail("hi, it is me")
@@ -83,11 +83,11 @@ extension CoreClientTests {
         for order in ["accept", "reject", "block"] {
             #expect(lines.last?.contains("`whisper \(order) \(bobID)`") == true, "\(lines)")
         }
-        #expect(try store.unreadCount() == 0)
-        #expect(try store.owedReceipts(limit: 9).isEmpty)
+        #expect(try store.messages.unreadCount() == 0)
+        #expect(try store.messages.owedReceipts(limit: 9).isEmpty)
         // Nor by an answer to a receipt that was never sent.
-        try store.owesRead(mail.id)
-        #expect(try store.owedReceipts(limit: 9).isEmpty)
+        try store.messages.owesRead(mail.id)
+        #expect(try store.messages.owedReceipts(limit: 9).isEmpty)
         switch decision {
         case "accept": try await client.accept(bobID)
         case "reject": try await client.reject(bobID)
@@ -95,7 +95,7 @@ extension CoreClientTests {
         default: _ = try await client.send("who?", to: .direct(bobID))
         }
         let isTold = decision == "accept" || decision == "answer"
-        #expect(try store.owedReceipts(limit: 9).map(\.id) == (isTold ? [mail.id] : []))
+        #expect(try store.messages.owedReceipts(limit: 9).map(\.id) == (isTold ? [mail.id] : []))
         client.close()
         await ann.core.close()
     }
@@ -113,12 +113,12 @@ extension CoreClientTests {
             return lines.joined(separator: "\n")
         }
         #expect(try await shown(isPeeking: true).contains("text 1"))
-        #expect(try store.owedReceipts(limit: 9).isEmpty)
+        #expect(try store.messages.owedReceipts(limit: 9).isEmpty)
         let first = try await shown()
         #expect(first.contains("text 2") && !first.contains("text 3") && first.contains("3 more unread"))
-        #expect(try store.owedReceipts(limit: 9).map(\.id) == mail.prefix(2).map(\.id))
+        #expect(try store.messages.owedReceipts(limit: 9).map(\.id) == mail.prefix(2).map(\.id))
         #expect(try await client.owesReadMarks())
-        #expect(try store.unreadCount() == 3)
+        #expect(try store.messages.unreadCount() == 3)
         #expect(try await shown().contains("text 4"))
         let last = try await shown()
         #expect(last.contains("text 5") && !last.contains("more"))
@@ -160,7 +160,7 @@ extension EngineTests {
         let events = await alice.events()
         self.server.deliver(try self.mail("run"), msgType: "file")
         try await self.running([alice]) { await self.wait(alice, for: events) { $0 == .caughtUp } }
-        let message = try #require(try alice.store.messages(with: bobID, limit: 1).first)
+        let message = try #require(try alice.store.messages.messages(with: bobID, limit: 1).first)
         #expect(message.content == .other(kind: "file", body: Array("run".utf8)))
         #expect(shown(message.content) == "(file) run")
     }
@@ -193,7 +193,7 @@ extension EngineTests {
         }
         let suspicion = Suspicion(sender: bobID, reason: .stale)
         #expect(alarms == [.suspiciousMail(suspicion, count: 1)])
-        #expect(try alice.store.messages(with: bobID, limit: 9).map(\.content) == [.text("late")])
+        #expect(try alice.store.messages.messages(with: bobID, limit: 9).map(\.content) == [.text("late")])
         #expect(try alice.store.quarantineCounts() == [suspicion: 1])
         #expect(try alice.store.quarantined().count == 1)
         // Nobody here can see the other one.
@@ -205,7 +205,7 @@ extension EngineTests {
         let clock = try await self.keptApart()
         let alice = try self.client("alice", aliceWords, wallClock: { clock.now })
         #expect(self.server.receipts.isEmpty)
-        #expect(try alice.store.messages(with: bobID, limit: 9).isEmpty)
+        #expect(try alice.store.messages.messages(with: bobID, limit: 9).isEmpty)
         // The server has it no more: an earlier release has said that it came.
         self.server.state.withLock { $0.mail = [:] }
         let events = await alice.events()
@@ -248,7 +248,7 @@ extension EngineTests {
     }
 
     private func isTaken(_ client: WhisperClient) throws {
-        #expect(try client.store.messages(with: bobID, limit: 9).map(\.content) == [.text("here I am")])
+        #expect(try client.store.messages.messages(with: bobID, limit: 9).map(\.content) == [.text("here I am")])
         #expect(try client.store.quarantined().isEmpty)
         #expect(try client.store.quarantineCounts().isEmpty)
     }
@@ -280,7 +280,7 @@ extension EngineTests {
                 if case .received(let message) = event { message.attachment?.details.isUnsigned == true } else { false }
             }
         }
-        let message = try #require(try alice.store.messages(with: bobID, limit: 1).first)
+        let message = try #require(try alice.store.messages.messages(with: bobID, limit: 1).first)
         #expect(message.attachment?.details.isUnsigned == true && message.attachment?.state == .offered)
         var json = JSONWriter()
         Shapes.write(try #require(message.attachment), &json)
@@ -308,7 +308,7 @@ extension EngineTests {
             await self.wait(alice, for: events) { $0 == .caughtUp }
             #expect(commits.count == 2)
         }
-        #expect(try alice.store.messages(with: bobID, limit: 50).count == 39)
+        #expect(try alice.store.messages.messages(with: bobID, limit: 50).count == 39)
     }
 
     /// One when it is written, one when the server has it.
@@ -338,12 +338,12 @@ extension EngineTests {
     @Test func noListOfMessagesIsSorted() throws {
         let store = try ClientStore(path: self.folder.path + "/store.sqlite")
         let trace = try StatementTrace(store)
-        _ = try store.messages(with: bobID, limit: 30)
-        _ = try store.unread(limit: 30)
-        _ = try store.unread(with: bobID, limit: 30)
-        _ = try store.unreadCounts()
-        _ = try store.owedReceipts(limit: 30)
-        _ = try store.unsettled()
+        _ = try store.messages.messages(with: bobID, limit: 30)
+        _ = try store.messages.unread(limit: 30)
+        _ = try store.messages.unread(with: bobID, limit: 30)
+        _ = try store.messages.unreadCounts()
+        _ = try store.messages.owedReceipts(limit: 30)
+        _ = try store.messages.unsettled()
         try store.database.write { database throws in
             let selects = trace.statements.filter { $0.hasPrefix("SELECT") && $0.contains("messages") }
             #expect(selects.count == 6)

@@ -103,7 +103,7 @@ extension EngineTests {
             for number in 0..<count { self.server.deliver(try self.mail("\(number)")) }
             self.server.breakConnections()
             await self.wait(alice, for: events) { $0 == .caughtUp }
-            #expect(try alice.store.unreadCount() == count)
+            #expect(try alice.store.messages.unreadCount() == count)
             #expect(self.server.receipts.count >= ClientLimits.receiptsBurst)
             #expect(self.server.receipts.count < count)
         }

@@ -38,7 +38,7 @@ import Testing
     @Test func aStoreOpensWithItsKeyAlone() throws {
         do {
             let store = try ClientStore(path: self.path, key: self.key)
-            try store.queue(self.message("quince"))
+            try store.messages.queue(self.message("quince"))
             #expect(try self.files(with: "quince", in: self.folder.path) == [])
             store.close()
         }
@@ -92,7 +92,7 @@ import Testing
     @Test(arguments: [false, true]) func aCopyIsKeptBeforeAMigration(isSealed: Bool) throws {
         let key = isSealed ? self.key : nil
         let store = try ClientStore(path: self.path, key: key)
-        try store.queue(self.message("quince"))
+        try store.messages.queue(self.message("quince"))
         try store.write {
             try $0.execute(
                 sql: """
@@ -131,14 +131,14 @@ import Testing
         #expect(again.keys.publicKeys == keys.publicKeys && again.keys.stored.bytes == keys.stored.bytes)
         #expect(again.keys.contactsKey.bytes == keys.contactsKey.bytes)
         #expect(again.keys.storeKey.bytes == keys.storeKey.bytes)
-        #expect(try again.store.server() == .local)
+        #expect(try again.store.settings.server() == .local)
     }
 
     private func plainProfile() throws -> UUIDText {
         let plain = try Profile.create(at: self.profile, mnemonic: aliceWords, server: .local)
         defer { plain.close() }
-        try plain.store.queue(self.message("quince"))
-        return try plain.store.deviceID()
+        try plain.store.messages.queue(self.message("quince"))
+        return try plain.store.settings.deviceID()
     }
 
     @Test func aPlainProfileIsSealedOnceAndErased() throws {
@@ -152,7 +152,7 @@ import Testing
             let sealed = try Profile.open(at: self.profile, key: self.key)
             #expect(sealed.keys.stored.bytes == IdentityKeys(aliceWords).stored.bytes)
             #expect(try self.texts(sealed.store) == ["quince"])
-            #expect(try sealed.store.deviceID() == device)
+            #expect(try sealed.store.settings.deviceID() == device)
             sealed.close()
         }
         for file in [store, phrase] {
@@ -193,7 +193,7 @@ import Testing
         #expect(throws: ProfileError.wrongKey) { try Profile.open(at: self.profile, key: self.key) }
         let profile = try Profile.open(at: self.profile, key: self.otherKey)
         #expect(try self.texts(profile.store) == ["quince"])
-        #expect(try profile.store.deviceID() == device)
+        #expect(try profile.store.settings.deviceID() == device)
         profile.close()
         #expect(
             try FileManager.default.contentsOfDirectory(atPath: self.profile).sorted() == ["lock", "whisper.sqlite"])
@@ -207,11 +207,11 @@ import Testing
         let device = try self.plainProfile()
         do {
             let profile = try Profile.open(at: self.profile, key: isSealed ? self.key : nil)
-            try profile.store.set(
+            try profile.store.settings.set(
                 whisperID: carolID, session: StoredSession(token: "t", expiresAt: Timestamp(milliseconds: 9)))
             try profile.export(to: file, key: self.otherKey)
             #expect(throws: ProfileError.exists) { try profile.export(to: file, key: self.otherKey) }
-            #expect(try profile.store.session()?.token == "t")
+            #expect(try profile.store.settings.session()?.token == "t")
             profile.close()
         }
         #expect(try self.files(with: "quince", in: self.folder.path) == [])
@@ -225,9 +225,9 @@ import Testing
         let profile = try Profile.open(at: other, key: self.otherKey)
         #expect(profile.keys.stored.bytes == IdentityKeys(aliceWords).stored.bytes)
         #expect(try self.texts(profile.store) == ["quince"])
-        #expect(try profile.store.session() == nil)
-        #expect(try profile.store.whisperID() == carolID)
-        #expect(try profile.store.deviceID() != device)
+        #expect(try profile.store.settings.session() == nil)
+        #expect(try profile.store.settings.whisperID() == carolID)
+        #expect(try profile.store.settings.deviceID() != device)
         profile.close()
         // A file that is damaged anywhere makes no profile.
         let bytes = FileManager.default.contents(atPath: file)!
@@ -340,7 +340,7 @@ import Testing
                 })
         }
         let profile = try Profile.create(at: self.profile, mnemonic: aliceWords, server: .local, key: key)
-        try profile.store.queue(self.message("quince"))
+        try profile.store.messages.queue(self.message("quince"))
         try profile.store.keepCopy()
         try profile.export(to: self.profile + "/export", key: self.otherKey)
         let made = try modes()

@@ -12,7 +12,7 @@ import Testing
 
     private func open() throws -> ClientStore {
         let store = try ClientStore(path: self.folder.path + "/store.sqlite")
-        try store.set(
+        try store.settings.set(
             whisperID: aliceWords.id, session: StoredSession(token: "t", expiresAt: Timestamp(milliseconds: 1)))
         return store
     }
@@ -113,7 +113,7 @@ import Testing
             let change = MessageChange(
                 target: MessageReference(id: id, author: bobID), kind: kind,
                 revision: Revision(time: 1, id: .random()))
-            _ = try store.keep([.change(change, from: bobID, groupID: nil)], at: Timestamp(milliseconds: 1))
+            _ = try store.messages.keep([.change(change, from: bobID, groupID: nil)], at: Timestamp(milliseconds: 1))
         }
         try change(.edit("coffee"), of: edited)
         try change(.delete, of: deleted)

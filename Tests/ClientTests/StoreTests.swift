@@ -32,10 +32,10 @@ let bobUnverified = Suspicion(sender: bobID, reason: .unverified)
         let store = try self.open()
         #expect(try store.keep(self.incoming("before")))
         try store.write { database in
-            try ClientStore.insert(self.incoming("meanwhile"), in: database)
-            #expect(try store.besideWrites.unread(limit: 10).map(\.content) == [.text("before")])
+            try MessageTable.insert(self.incoming("meanwhile"), in: database)
+            #expect(try store.besideWrites.messages.unread(limit: 10).map(\.content) == [.text("before")])
         }
-        #expect(try store.besideWrites.unreadCount() == 2)
+        #expect(try store.besideWrites.messages.unreadCount() == 2)
     }
 
     /// Only what is asked again may be taken back by a power cut.
@@ -57,36 +57,37 @@ let bobUnverified = Suspicion(sender: bobID, reason: .unverified)
         let device: UUIDText
         do {
             let store = try self.open()
-            device = try store.deviceID()
-            try store.set(whisperID: carolID, session: session)
-            _ = try store.pin(self.bob, of: bobID, name: "Bob", isBanned: false, at: Timestamp(milliseconds: 1))
-            for message in [waiting, underWay, done] { try store.queue(message) }
-            try store.set(.sending, of: underWay.id, attempts: 3)
-            #expect(try store.advance(done.id, .accepted)?.state == .sent)
+            device = try store.settings.deviceID()
+            try store.settings.set(whisperID: carolID, session: session)
+            _ = try store.contacts.pin(
+                self.bob, of: bobID, name: "Bob", isBanned: false, at: Timestamp(milliseconds: 1))
+            for message in [waiting, underWay, done] { try store.messages.queue(message) }
+            try store.messages.set(.sending, of: underWay.id, attempts: 3)
+            #expect(try store.messages.advance(done.id, .accepted)?.state == .sent)
             #expect(try store.keep(mail))
-            try store.markRead([mail])
+            try store.messages.markRead([mail])
         }
         let store = try self.open()
-        #expect(try store.deviceID() == device)
+        #expect(try store.settings.deviceID() == device)
         #expect(device.isVersion4)
-        #expect(try store.whisperID() == carolID)
-        #expect(try store.session() == session)
-        #expect(try store.contact(bobID)?.keys == self.bob)
+        #expect(try store.settings.whisperID() == carolID)
+        #expect(try store.settings.session() == session)
+        #expect(try store.contacts.contact(bobID)?.keys == self.bob)
         #expect(
-            try store.unsettled() == [
+            try store.messages.unsettled() == [
                 UnsettledMessage(id: waiting.id, to: bobID, attempts: 0),
                 UnsettledMessage(id: underWay.id, to: bobID, attempts: 3),
             ])
         // A message under way when the process died is queued again.
-        #expect(try store.messages(with: bobID, limit: 10).map(\.state) == [.queued, .queued, .sent, nil])
+        #expect(try store.messages.messages(with: bobID, limit: 10).map(\.state) == [.queued, .queued, .sent, nil])
         #expect(try !store.keep(mail))
-        #expect(try store.owedReceipts(limit: 10) == [OwedReceipt(id: mail.id, to: bobID)])
-        #expect(try store.owedReceipts(limit: 10, except: [carolID]).count == 1)
-        #expect(try store.owedReceipts(limit: 10, except: [carolID, bobID]).isEmpty)
-        try store.receiptsArrived([OwedReceipt(id: mail.id, to: bobID)])
-        #expect(try store.owedReceipts(limit: 10).isEmpty)
-        try store.owesRead(mail.id)
-        #expect(try store.owedReceipts(limit: 10).count == 1)
+        #expect(try store.messages.owedReceipts(limit: 10) == [OwedReceipt(id: mail.id, to: bobID)])
+        #expect(try store.messages.owedReceipts(limit: 10, except: [carolID]).count == 1)
+        #expect(try store.messages.owedReceipts(limit: 10, except: [carolID, bobID]).isEmpty)
+        try store.messages.receiptsArrived([OwedReceipt(id: mail.id, to: bobID)])
+        #expect(try store.messages.owedReceipts(limit: 10).isEmpty)
+        try store.messages.owesRead(mail.id)
+        #expect(try store.messages.owedReceipts(limit: 10).count == 1)
     }
 
     @Test func aMessageIsKeptOnceInEitherSpelling() throws {
@@ -98,7 +99,7 @@ let bobUnverified = Suspicion(sender: bobID, reason: .unverified)
         #expect(try store.isRemembered(lower, in: "\(bobID)"))
         #expect(try !store.isRemembered(lower, in: "\(carolID)"))
         // Receipts repeat the spelling of the sender.
-        #expect("\(try store.messages(with: bobID, limit: 1)[0].id)" == "\(upper)")
+        #expect("\(try store.messages.messages(with: bobID, limit: 1)[0].id)" == "\(upper)")
     }
 
     /// The store keeps what it is given, and does not look into it.
@@ -113,7 +114,7 @@ let bobUnverified = Suspicion(sender: bobID, reason: .unverified)
         for _ in 0..<2 { try store.quarantine(message, id: id, bobUnverified) }
         #expect(try store.quarantined() == [message])
         #expect(try store.quarantineCounts() == [bobUnverified: 1])
-        #expect(try store.messages(with: bobID, limit: 9).isEmpty)
+        #expect(try store.messages.messages(with: bobID, limit: 9).isEmpty)
         #expect(try !store.isRemembered(id, in: "\(bobID)"))
     }
 
@@ -138,28 +139,32 @@ let bobUnverified = Suspicion(sender: bobID, reason: .unverified)
     @Test func ourIDsAndTheirsDoNotMix() throws {
         let store = try self.open()
         let id = UUIDText.random()
-        try store.queue(self.outgoing("mine", id: id))
+        try store.messages.queue(self.outgoing("mine", id: id))
         #expect(try store.keep(self.incoming("theirs", id: id)))
-        #expect(try store.advance(id, .read)?.content == .text("mine"))
-        #expect(try store.messages(with: bobID, limit: 10).count == 2)
+        #expect(try store.messages.advance(id, .read)?.content == .text("mine"))
+        #expect(try store.messages.messages(with: bobID, limit: 10).count == 2)
     }
 
     @Test func pinnedKeysNeverChange() throws {
         let store = try self.open()
         let other = IdentityKeys(aliceWords).publicKeys
         let now = Timestamp(milliseconds: 1)
-        guard case .pinned(let first) = try store.pin(self.bob, of: bobID, name: nil, isBanned: false, at: now) else {
+        guard case .pinned(let first) = try store.contacts.pin(self.bob, of: bobID, name: nil, isBanned: false, at: now)
+        else {
             Issue.record("not pinned")
             return
         }
-        #expect(try store.pin(other, of: bobID, name: "Mallory", isBanned: false, at: now) == .changedKeys(first))
-        #expect(try store.contact(bobID) == first)
-        guard case .pinned(let named) = try store.pin(self.bob, of: bobID, name: "Bob", isBanned: false, at: now) else {
+        #expect(
+            try store.contacts.pin(other, of: bobID, name: "Mallory", isBanned: false, at: now) == .changedKeys(first))
+        #expect(try store.contacts.contact(bobID) == first)
+        guard
+            case .pinned(let named) = try store.contacts.pin(self.bob, of: bobID, name: "Bob", isBanned: false, at: now)
+        else {
             Issue.record("not renamed")
             return
         }
         #expect(named.name == "Bob")
-        #expect(try store.pin(other, of: carolID, name: "bob", isBanned: false, at: now) == .nameTaken)
+        #expect(try store.contacts.pin(other, of: carolID, name: "bob", isBanned: false, at: now) == .nameTaken)
     }
 
     @Test func rememberedIDsAreBounded() throws {
@@ -222,7 +227,7 @@ let bobUnverified = Suspicion(sender: bobID, reason: .unverified)
         }
         let again = try Profile.open(at: folder)
         #expect(again.keys.publicKeys == IdentityKeys(aliceWords).publicKeys)
-        #expect(try again.store.server() == .local)
+        #expect(try again.store.settings.server() == .local)
     }
 }
 

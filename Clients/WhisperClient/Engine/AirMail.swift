@@ -9,12 +9,13 @@ extension WhisperClient: NearbyHost {
     package func standing(of id: UUIDText) throws(ClientStoreError) -> EnvelopePath<UUIDText>.Standing? {
         guard self.outbox.isWaiting(id) else { return nil }
         // A message that was deleted meanwhile has no mail: the server's path removes it.
-        guard let mail = try self.store.mail(id), mail.file == nil else { return .serverAlone }
+        guard let mail = try self.store.changes.mail(id), mail.file == nil else { return .serverAlone }
         return self.outbox.isUnderWay(id) ? .underWay : .free
     }
 
     package func sealedForAir(_ id: UUIDText, to contact: WhisperID) throws(ClientStoreError) -> [UInt8]? {
-        guard let from = self.id, let mail = try self.store.mail(id), let reader = try self.store.contact(contact),
+        guard let from = self.id, let mail = try self.store.changes.mail(id),
+            let reader = try self.store.contacts.contact(contact),
             self.outbox.tryElsewhere(id)
         else { return nil }
         var time = mail.signedAt ?? self.serverNow
@@ -41,7 +42,7 @@ extension WhisperClient: NearbyHost {
         self.outbox.cameBack(id)
         guard self.outbox.isWaiting(id) else { return }
         do {
-            if let message = try self.store.outgoing(id) { self.publish(.changed(message)) }
+            if let message = try self.store.messages.outgoing(id) { self.publish(.changed(message)) }
         } catch {
             self.storeFailed(error)
         }

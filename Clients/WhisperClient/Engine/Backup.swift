@@ -9,7 +9,7 @@ import Contract
 extension WhisperClient {
     /// Whether the server has the contact list as it is here.
     package func isBackedUp() throws(ClientStoreError) -> Bool {
-        try self.store.backupChanges() == 0
+        try self.store.settings.backupChanges() == 0
     }
 
     /// Synchronises backup and store, if they differ. After a failure the next change or connection tries again.
@@ -45,7 +45,7 @@ extension WhisperClient {
     /// - Returns: whether there is a session.
     package func backUpNow() throws(ClientStoreError) -> Bool {
         guard self.session.isBound else { return false }
-        try self.store.oweBackup()
+        try self.store.settings.oweBackup()
         self.isBackupWanted = true
         self.backupTrouble = nil
         self.backups?.yield()
@@ -63,11 +63,11 @@ extension WhisperClient {
         case 429: throw .refused(.rateLimited, retryAfter: nil)
         default: throw .refused(nil, retryAfter: nil)
         }
-        do { try self.store.set(backupTag: nil) } catch { throw .store(error) }
+        do { try self.store.settings.set(backupTag: nil) } catch { throw .store(error) }
     }
 
     private func synchronise() async throws(BackupError) {
-        let isKnown = try self.stored { try $0.backupTag() != nil }
+        let isKnown = try self.stored { try $0.settings.backupTag() != nil }
         var added: [Contact] = []
         if !isKnown { added = try await self.readBackup() }
         let (found, missing, isComplete) = try await self.lookUpMissing()
@@ -101,7 +101,7 @@ extension WhisperClient {
         let bytes = sealed.ciphertext.count
         guard bytes <= Limits.backupBytesMax else { throw .trouble(.tooLarge(bytes: bytes)) }
         guard let token else { throw .offline }
-        let tag = try self.stored { try $0.backupTag() }
+        let tag = try self.stored { try $0.settings.backupTag() }
         let answer: HTTPAnswer
         do {
             answer = try await self.server.put(
@@ -111,11 +111,11 @@ extension WhisperClient {
         }
         switch answer.status {
         case 200:
-            try self.stored { try $0.backedUp(changes, as: answer.entityTag, list) }
+            try self.stored { try $0.settings.backedUp(changes, as: answer.entityTag, list) }
             self.publish(.backup(.written))
         case 412:
             // Another device was faster, or our last answer was lost: the next attempt reads.
-            try self.stored { try $0.set(backupTag: nil) }
+            try self.stored { try $0.settings.set(backupTag: nil) }
             throw .temporary
         case 413: throw .trouble(.tooLarge(bytes: bytes))
         default: throw BackupError(status: answer.status)

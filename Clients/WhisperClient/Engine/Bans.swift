@@ -6,14 +6,16 @@ extension WhisperClient {
         self.outbox.pause()
         self.groupOutbox.pause()
         // The connection has ended for good already: nothing is left to stop.
-        do { try self.store.begin(ban) } catch { self.logger.error("a ban could not be kept") }
+        do { try self.store.settings.begin(ban) } catch { self.logger.error("a ban could not be kept") }
     }
 
     /// The server lets us in. Where nothing waits, there is nothing to decide.
     func banEnded() {
         do {
-            try self.store.endBan()
-            if try self.store.isOutboxPaused(), try self.store.waitingChats(limit: 1).isEmpty { try self.letGo() }
+            try self.store.settings.endBan()
+            if try self.store.settings.isOutboxPaused(), try self.store.waitingChats(limit: 1).isEmpty {
+                try self.letGo()
+            }
         } catch {
             self.storeFailed(error)
         }
@@ -46,7 +48,7 @@ extension WhisperClient {
     }
 
     private func letGo() throws(ClientStoreError) {
-        try self.store.resumeOutbox()
+        try self.store.settings.resumeOutbox()
         self.outbox.resume()
         self.groupOutbox.resume()
     }

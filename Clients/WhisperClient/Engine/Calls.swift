@@ -95,7 +95,7 @@ extension WhisperClient {
     /// Calls of strangers and of blocked people do not ring, nor does what was signed long ago: the server could repeat it.
     private func opened(_ call: SignedCall) -> String? {
         do {
-            guard call.to == self.id, let contact = try self.store.contact(call.from), !contact.isBlocked,
+            guard call.to == self.id, let contact = try self.store.contacts.contact(call.from), !contact.isBlocked,
                 !contact.isStranger
             else { return nil }
             guard call.timestamp.isWithinSkew(of: self.serverNow),
@@ -120,7 +120,8 @@ extension WhisperClient {
     /// once.
     func callsBound() {
         for call in self.calls.all where call.isOurs && call.stage == .calling {
-            guard let offer = self.offers[call.id], let contact = (try? self.store.contact(call.peer)) ?? nil else {
+            guard let offer = self.offers[call.id], let contact = (try? self.store.contacts.contact(call.peer)) ?? nil
+            else {
                 continue
             }
             self.send(CallInitiate.self, offer, of: call.id, to: contact, isVideo: call.isVideo)
@@ -155,7 +156,9 @@ extension WhisperClient {
                 self.offers[id] = nil
                 self.publish(.passing(.call(.ended(id, with: peer, reason))))
             case .sendEnd(let id, let peer, let reason):
-                guard self.session.isBound, let contact = (try? self.store.contact(peer)) ?? nil else { continue }
+                guard self.session.isBound, let contact = (try? self.store.contacts.contact(peer)) ?? nil else {
+                    continue
+                }
                 self.send(CallEnd.self, "", of: id, to: contact, reason: reason.rawValue)
             }
         }

@@ -27,7 +27,7 @@ extension WhisperClient {
     package func read(_ place: Conversation, upTo number: Int64, limit: Int) async throws(ClientStoreError) -> Int64 {
         var count: Int64 = 0
         while true {
-            let messages = try self.store.unread(in: place, upTo: number, limit: limit)
+            let messages = try self.store.messages.unread(in: place, upTo: number, limit: limit)
             guard !messages.isEmpty else { break }
             try self.markRead(messages)
             count += Int64(messages.count)

@@ -141,9 +141,9 @@ extension WhisperClient {
         self.learn(serverTime: grant.serverTime)
         let token = StoredSession(token: grant.token, expiresAt: grant.expiresAt)
         do {
-            try self.store.set(whisperID: id, session: token)
+            try self.store.settings.set(whisperID: id, session: token)
             // Another device may have been told of groups meanwhile.
-            try self.store.oweGroupList()
+            try self.store.groups.oweGroupList()
         } catch {
             return self.storeFailed(error)
         }
@@ -253,7 +253,7 @@ extension WhisperClient {
     func keep(_ session: StoredSession?) {
         self.token = session
         do {
-            try self.store.set(session: session)
+            try self.store.settings.set(session: session)
         } catch {
             self.storeFailed(error)
         }

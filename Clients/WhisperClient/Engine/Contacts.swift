@@ -14,22 +14,22 @@ extension WhisperClient {
     }
 
     package func contacts() throws(ClientStoreError) -> [Contact] {
-        try self.store.contacts()
+        try self.store.contacts.contacts()
     }
 
     package func unread(with peer: WhisperID, limit: Int) throws(ClientStoreError) -> [Message] {
-        try self.store.unread(with: peer, limit: limit)
+        try self.store.messages.unread(with: peer, limit: limit)
     }
 
     // MARK: Changes
 
     package func update(_ id: WhisperID, _ update: ContactUpdate) throws(ClientStoreError) -> ContactChange {
-        self.told(try self.store.update(id, update))
+        self.told(try self.store.contacts.update(id, update))
     }
 
     /// Takes no more mail of this person, and sends none: what waits is given up. Or takes it again.
     package func set(isBlocked: Bool, _ id: WhisperID) throws(ClientStoreError) -> ContactChange {
-        let change = self.told(try self.store.set(isBlocked: isBlocked, id))
+        let change = self.told(try self.store.contacts.set(isBlocked: isBlocked, id))
         if isBlocked, case .changed = change {
             _ = try self.cancel(to: id)
             self.nearby.hangUp(on: id, self)
@@ -38,22 +38,22 @@ extension WhisperClient {
     }
 
     package func set(isVerified: Bool, _ id: WhisperID) throws(ClientStoreError) -> ContactChange {
-        self.told(try self.store.set(isVerified: isVerified, id))
+        self.told(try self.store.contacts.set(isVerified: isVerified, id))
     }
 
     package func acceptRequest(of id: WhisperID) throws(ClientStoreError) -> ContactChange {
-        self.told(try self.store.acceptRequest(of: id))
+        self.told(try self.store.contacts.acceptRequest(of: id))
     }
 
     /// - Returns: whether there was such a request.
     package func rejectRequest(of id: WhisperID) throws(ClientStoreError) -> Bool {
-        try self.store.rejectRequest(of: id)
+        try self.store.contacts.rejectRequest(of: id)
     }
 
     /// Removes a contact, and cancels the messages that wait for it.
     /// - Returns: whether there was such a contact.
     package func removeContact(_ id: WhisperID) throws(ClientStoreError) -> Bool {
-        guard try self.store.remove(id, at: self.serverNow) else { return false }
+        guard try self.store.contacts.remove(id, at: self.serverNow) else { return false }
         _ = try self.cancel(to: id)
         self.backups?.yield()
         return true
@@ -92,8 +92,8 @@ extension WhisperClient {
     ) throws(ContactError) -> Contact {
         let pinning: Pinning
         do {
-            let known = try self.store.contact(id)
-            pinning = try self.store.pin(
+            let known = try self.store.contacts.contact(id)
+            pinning = try self.store.contacts.pin(
                 keys, of: id, name: name, isBanned: isBanned ?? known?.isBanned ?? false, isStranger: isStranger,
                 isNews: isNews, at: self.serverNow)
         } catch {

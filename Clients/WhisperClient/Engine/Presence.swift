@@ -72,7 +72,7 @@ extension WhisperClient {
 
     private func mayShow(_ id: WhisperID, _ isWanted: (Preferences) -> Bool) -> Bool {
         do {
-            guard let contact = try self.store.contact(id), !contact.isBlocked else { return false }
+            guard let contact = try self.store.contacts.contact(id), !contact.isBlocked else { return false }
             return isWanted(try self.store.preferences())
         } catch {
             self.storeFailed(error)

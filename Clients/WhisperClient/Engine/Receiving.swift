@@ -30,8 +30,8 @@ extension WhisperClient {
                 case .notTaken: break
                 }
             }
-            for event in try self.store.keep(arrivals, at: self.serverNow) { self.publish(event) }
-            if try self.store.owesGroupList() { self.groupWishes?.yield() }
+            for event in try self.store.messages.keep(arrivals, at: self.serverNow) { self.publish(event) }
+            if try self.store.groups.owesGroupList() { self.groupWishes?.yield() }
             for suspicion in suspicions {
                 let count = try self.store.quarantineCounts()[suspicion] ?? 1
                 self.publish(.alarm(.suspiciousMail(suspicion, count: count)))
@@ -61,7 +61,7 @@ extension WhisperClient {
         let sealed = SealedMessage(incoming.envelope)
         let groupID = sealed.groupID.map { Conversation.key(ofGroup: $0) }
         guard try !self.store.isRemembered(id, in: groupID ?? "\(from)") else { return .known }
-        guard let writer = try self.store.contact(from) else {
+        guard let writer = try self.store.contacts.contact(from) else {
             self.park(incoming, of: from)
             return .notTaken
         }
@@ -141,7 +141,7 @@ extension WhisperClient {
 
     /// The person has seen these. The marks survive restarts until the server has them.
     package func markRead(_ messages: some Collection<Message>) throws(ClientStoreError) {
-        try self.store.markRead(messages)
+        try self.store.messages.markRead(messages)
         self.pump()
     }
 
@@ -153,7 +153,7 @@ extension WhisperClient {
         guard self.receiptsUnderWay.receipts.isEmpty else { return }
         do {
             // To whoever is nearby they go over the air.
-            let owed = try self.store.owedReceipts(
+            let owed = try self.store.messages.owedReceipts(
                 limit: ClientLimits.readMarksUnderWayMax, except: self.nearby.contacts)
             let due = self.receipts.readMarks(of: owed, at: .now)
             guard !due.isEmpty else { return }
@@ -170,7 +170,7 @@ extension WhisperClient {
         let arrived = self.receiptsUnderWay.receipts
         self.receiptsUnderWay = ([], 0)
         do {
-            try self.store.receiptsArrived(arrived)
+            try self.store.messages.receiptsArrived(arrived)
         } catch {
             self.storeFailed(error)
         }
@@ -184,7 +184,7 @@ extension WhisperClient {
         self.receiptsUnderWay.receipts = self.receiptsUnderWay.receipts.filter { $0.id != id }
         do {
             // The refusal may come after the pong that seemed to confirm it.
-            try self.store.owesRead(id)
+            try self.store.messages.owesRead(id)
         } catch {
             self.storeFailed(error)
         }
@@ -208,7 +208,7 @@ extension WhisperClient {
         do {
             // A group message is not a contact request. The sender's first direct message is one.
             let isOfGroup =
-                try self.store.isKnownByGroup(stranger)
+                try self.store.groups.isKnownByGroup(stranger)
                 || self.strangers[stranger]?.allSatisfy { $0.envelope.groupID != nil } == true
             let contact = try await self.fetchAndPin(stranger, name: nil, isStranger: true, isNews: !isOfGroup)
             if !isOfGroup { self.publish(contact.isStranger ? .request(contact) : .contact(contact)) }
@@ -217,7 +217,7 @@ extension WhisperClient {
         }
         // Without keys the mail stays unacknowledged: it comes again, and the keys are asked for again.
         let waiting = self.strangers.removeValue(forKey: stranger) ?? []
-        if (try? self.store.contact(stranger)) != nil { self.receive(waiting) }
+        if (try? self.store.contacts.contact(stranger)) != nil { self.receive(waiting) }
         self.settleCaughtUp()
         self.pump()
     }

@@ -15,7 +15,7 @@ extension WhisperClient {
         guard recipient != self.id else { throw .toSelf }
         if let id {
             do {
-                if let known = try self.store.outgoing(id) { return known }
+                if let known = try self.store.messages.outgoing(id) { return known }
             } catch {
                 throw .store(error)
             }
@@ -24,7 +24,7 @@ extension WhisperClient {
             id: id ?? .random(), peer: recipient, groupID: nil, direction: .outgoing(.queued), content: .text(text),
             time: self.serverNow, replyTo: replyTo)
         let contact = try self.writable(recipient)
-        do { try self.store.queue(message) } catch { throw .store(error) }
+        do { try self.store.messages.queue(message) } catch { throw .store(error) }
         if contact.isStranger { self.backups?.yield() }
         self.outbox.queued(message.id, to: recipient)
         self.publish(.changed(message))
@@ -35,7 +35,7 @@ extension WhisperClient {
     /// - Returns: the contact, if we may write to them.
     func writable(_ recipient: WhisperID) throws(SendError) -> Contact {
         let contact: Contact?
-        do { contact = try self.store.contact(recipient) } catch { throw .store(error) }
+        do { contact = try self.store.contacts.contact(recipient) } catch { throw .store(error) }
         guard let contact else { throw .unknownContact }
         guard !contact.isBanned else { throw .bannedContact }
         guard !contact.isBlocked else { throw .blockedContact }
@@ -56,7 +56,7 @@ extension WhisperClient {
         let id = UUIDText.random()
         let result: Result<(message: Message, isNew: Bool), ChangeRefusal>
         do {
-            result = try self.store.queue(
+            result = try self.store.changes.queue(
                 kind, id: id, of: target, in: .direct(peer), ownID: ownID, at: self.serverNow)
         } catch {
             throw .send(.store(error))
@@ -87,7 +87,7 @@ extension WhisperClient {
     /// already. The server takes a message once, however often it is sent.
     /// - Returns: the messages that are queued again. Changes are too.
     package func retry(to recipient: WhisperID) throws(ClientStoreError) -> [Message] {
-        let (messages, changes) = try self.store.requeueFailed(to: recipient, limit: ClientLimits.retriesMax)
+        let (messages, changes) = try self.store.messages.requeueFailed(to: recipient, limit: ClientLimits.retriesMax)
         for message in messages {
             if message.attachment?.state == .complete || message.attachment == nil {
                 self.outbox.queued(message.id, to: recipient)
@@ -103,7 +103,7 @@ extension WhisperClient {
     /// Cancels the messages waiting for this recipient. A message under way is still sent.
     /// - Returns: the cancelled messages.
     package func cancel(to recipient: WhisperID) throws(ClientStoreError) -> [Message] {
-        var messages = try self.store.cancel(self.outbox.cancel(to: recipient))
+        var messages = try self.store.messages.cancel(self.outbox.cancel(to: recipient))
         messages += try self.cancelUploads(in: .direct(recipient))
         for message in messages { self.publish(.changed(message)) }
         return messages
@@ -126,10 +126,10 @@ extension WhisperClient {
 
     private func sendNow(_ id: UUIDText) throws(ClientStoreError) {
         guard let from = self.id, self.token != nil else { return self.apply(self.outbox.unsendable(id, .rejected)) }
-        guard let mail = try self.store.mail(id) else {
+        guard let mail = try self.store.changes.mail(id) else {
             return self.apply(self.outbox.unsendable(id, .cancelled))
         }
-        guard let contact = try self.store.contact(mail.to) else {
+        guard let contact = try self.store.contacts.contact(mail.to) else {
             return self.apply(self.outbox.unsendable(id, .rejected))
         }
         let time = mail.signedAt ?? self.serverNow
@@ -168,10 +168,10 @@ extension WhisperClient {
     }
 
     private func move(_ id: UUIDText, to state: MessageState, attempts: Int?) throws(ClientStoreError) {
-        guard let message = try self.store.outgoing(id) else {
-            return try self.store.set(state, ofChange: id, attempts: attempts)
+        guard let message = try self.store.messages.outgoing(id) else {
+            return try self.store.changes.set(state, ofChange: id, attempts: attempts)
         }
-        try self.store.set(state, of: id, attempts: attempts)
+        try self.store.messages.set(state, of: id, attempts: attempts)
         self.publish(.changed(message.moved(to: state)))
     }
 
@@ -185,19 +185,20 @@ extension WhisperClient {
     /// - Parameter from: of whom the frame tells, if it names somebody; a receipt of anybody but the recipient is void.
     package func progress(_ id: UUIDText, _ progress: MessageState.Progress, from: WhisperID?) {
         do {
-            if let from, try self.store.isGroupSending(id) {
+            if let from, try self.store.deliveries.isGroupSending(id) {
                 return try self.progress(GroupDeliveryID(id: id, member: from), progress)
             }
-            guard let message = try self.store.outgoing(id) else {
-                guard let recipient = try self.store.recipientOfChange(id), from == nil || from == recipient else {
+            guard let message = try self.store.messages.outgoing(id) else {
+                guard let recipient = try self.store.changes.recipientOfChange(id), from == nil || from == recipient
+                else {
                     return
                 }
                 self.outbox.settled(id)
-                return try self.store.changeArrived(id)
+                return try self.store.changes.changeArrived(id)
             }
             if let from, from != message.peer { return }
             self.outbox.settled(id)
-            if let changed = try self.store.advance(id, progress) { self.moved(changed) }
+            if let changed = try self.store.messages.advance(id, progress) { self.moved(changed) }
         } catch {
             self.storeFailed(error)
         }

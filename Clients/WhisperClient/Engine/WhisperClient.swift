@@ -125,18 +125,18 @@ package actor WhisperClient {
         self.logger = logger
         self.observer = observer
         self.wallClock = wallClock
-        self.deviceID = try profile.store.deviceID()
-        self.id = try profile.store.whisperID()
-        self.token = try profile.store.session()
+        self.deviceID = try profile.store.settings.deviceID()
+        self.id = try profile.store.settings.whisperID()
+        self.token = try profile.store.settings.session()
         self.session = SessionMachine(knowsID: self.id != nil, at: .now)
-        try profile.store.dropStaleEvents(at: wallClock())
-        for message in try profile.store.unsettled() {
+        try profile.store.events.dropStaleEvents(at: wallClock())
+        for message in try profile.store.messages.unsettled() {
             self.outbox.queued(message.id, to: message.to, attempts: message.attempts)
         }
-        for (copy, attempts) in try profile.store.queuedDeliveries() {
+        for (copy, attempts) in try profile.store.deliveries.queuedDeliveries() {
             self.groupOutbox.queued(copy, to: copy.member, attempts: attempts)
         }
-        if try profile.store.isOutboxPaused() {
+        if try profile.store.settings.isOutboxPaused() {
             self.outbox.pause()
             self.groupOutbox.pause()
         }
@@ -200,7 +200,7 @@ package actor WhisperClient {
         case .passing(.nearby(.radio(let state))): self.log(state)
         case .alarm(let alarm) where !self.isNew(alarm): return
         case .restored, .backup, .alarm:
-            do { try self.store.note(event) } catch { self.storeFailed(error) }
+            do { try self.store.events.note(event) } catch { self.storeFailed(error) }
         case .changed(let message) where message.content == .deleted: self.endTransfer(of: message)
         // Kept with what they tell of, or of now alone.
         case .received, .changed, .contact, .request, .group, .caughtUp, .live, .room, .passing: break

@@ -10,17 +10,17 @@ extension ClientStore {
     package func contactList(at now: Timestamp) throws(ClientStoreError) -> (list: ContactList, changes: Int) {
         try self.read { database -> (list: ContactList, changes: Int) in
             var entries = try Self.entries(in: database)
-            for contact in try Self.contacts(in: database) where !contact.isStranger {
+            for contact in try ContactTable.contacts(in: database) where !contact.isStranger {
                 let id = "\(contact.id)"
                 entries[id] = ContactList.Entry(contact, over: entries[id])
             }
             var list = ContactList(
                 exportedAt: now.milliseconds, contacts: entries.values.sorted { $0.whisperId < $1.whisperId })
-            let removals = try Self.removals(in: database).map {
+            let removals = try ContactTable.removals(in: database).map {
                 ContactList.Removal(whisperId: "\($0)", removedAt: $1)
             }
             if !removals.isEmpty { list.removed = removals.sorted { $0.whisperId < $1.whisperId } }
-            return (list: list, changes: try Self.backupChanges(in: database))
+            return (list: list, changes: try SettingsTable.backupChanges(in: database))
         }
     }
 
@@ -37,22 +37,24 @@ extension ClientStore {
             var added: [Contact] = []
             for removal in list.removed ?? [] {
                 guard let id = WhisperID(removal.whisperId), removal.removedAt < .max else { continue }
-                _ = try Self.restore(removalOf: id, at: removal.removedAt, in: database)
+                _ = try ContactTable.restore(removalOf: id, at: removal.removedAt, in: database)
             }
-            let removals = try Self.removals(in: database)
+            let removals = try ContactTable.removals(in: database)
             for entry in list.contacts {
                 guard let id = WhisperID(entry.whisperId), id != ownID else { continue }
                 if let removedAt = removals[id], removedAt >= entry.addedAt {
                     // The backup is to forget them too.
                     try Self.dropEntry(of: id, in: database)
-                    try Self.oweBackup(in: database)
+                    try SettingsTable.oweBackup(in: database)
                     continue
                 }
                 let base = try Self.entry(of: id, in: database)
                 try Self.keep(entry, of: id, in: database)
-                if let contact = try Self.restore(entry, over: base, of: id, in: database) { added.append(contact) }
+                if let contact = try ContactTable.restore(entry, over: base, of: id, in: database) {
+                    added.append(contact)
+                }
             }
-            try Self.set(backupTag: tag, in: database)
+            try SettingsTable.set(backupTag: tag, in: database)
             return added
         }
     }
@@ -61,7 +63,7 @@ extension ClientStore {
     package func missingContacts() throws(ClientStoreError) -> [ContactList.Entry] {
         try self.read { database -> [ContactList.Entry] in
             var entries = try Self.entries(in: database)
-            for contact in try Self.contacts(in: database) { entries["\(contact.id)"] = nil }
+            for contact in try ContactTable.contacts(in: database) { entries["\(contact.id)"] = nil }
             return entries.values.sorted { $0.whisperId < $1.whisperId }
         }
     }

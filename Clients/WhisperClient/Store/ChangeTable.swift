@@ -32,7 +32,9 @@ package enum ChangeRefusal: Error, Equatable {
 ///
 /// Each change has a revision. The later of two edits, or of two reactions of one person, stays, in any order of
 /// arrival; a deletion always stays. So repetitions and any order end in the same state.
-extension ClientStore {
+package struct ChangeTable: Sendable {
+    let store: ClientStore
+
     static func migrateChanges(_ database: Database) throws {
         try database.execute(
             sql: """
@@ -65,9 +67,9 @@ extension ClientStore {
         _ kind: MessageChange.Kind, id: UUIDText, of target: MessageReference, in place: Conversation, ownID: WhisperID,
         at now: Timestamp
     ) throws(ClientStoreError) -> Result<(message: Message, isNew: Bool), ChangeRefusal> {
-        try self.write { database -> Result<(message: Message, isNew: Bool), ChangeRefusal> in
+        try self.store.write { database -> Result<(message: Message, isNew: Bool), ChangeRefusal> in
             guard let row = try Self.row(of: target, in: place, ownID: ownID, in: database),
-                let message = Self.message(row)
+                let message = MessageTable.message(row)
             else { return .failure(.notFound) }
             let last: Int64?
             switch (kind, message.content) {
@@ -84,7 +86,7 @@ extension ClientStore {
                 last = mine?.at
             }
             let waiting = try Int.fetchOne(database, sql: "SELECT count(*) FROM outgoing_changes") ?? 0
-            guard try waiting + Self.groupChangesQueued(in: database) < ClientLimits.changesQueuedMax else {
+            guard try waiting + DeliveryTable.groupChangesQueued(in: database) < ClientLimits.changesQueuedMax else {
                 return .failure(.tooMany)
             }
             let change = MessageChange(
@@ -95,8 +97,8 @@ extension ClientStore {
             }
             let body = MessageBody.change(change)
             guard case .direct(let peer) = place else {
-                guard let group = try Self.group(place.name, in: database) else { return .failure(.notFound) }
-                _ = try Self.queue(id, toGroup: group, body: body.groupBytes, in: database)
+                guard let group = try GroupTable.group(place.name, in: database) else { return .failure(.notFound) }
+                _ = try DeliveryTable.queue(id, toGroup: group, body: body.groupBytes, in: database)
                 return .success((changed, true))
             }
             try database.run(
@@ -104,8 +106,8 @@ extension ClientStore {
                     INSERT INTO outgoing_changes (id, id_key, peer, body, place, state)
                     VALUES (?, ?, ?, ?, (SELECT coalesce(max(number), 0) FROM messages), 'queued')
                     """,
-                arguments: ["\(id)", Self.key(id), "\(peer)", body.bytes])
-            try Self.accept(peer, in: database)
+                arguments: ["\(id)", MessageTable.key(id), "\(peer)", body.bytes])
+            try ContactTable.accept(peer, in: database)
             return .success((changed, true))
         }
     }
@@ -119,10 +121,10 @@ extension ClientStore {
 
     /// The mail to send under this id; `nil` if the message was deleted meanwhile.
     package func mail(_ id: UUIDText) throws(ClientStoreError) -> OutgoingMail? {
-        try self.read { database -> OutgoingMail? in
-            if let row = try Self.outgoingRow(id, in: database), let message = Self.message(row) {
+        try self.store.read { database -> OutgoingMail? in
+            if let row = try MessageTable.outgoingRow(id, in: database), let message = MessageTable.message(row) {
                 guard case .text(let text) = message.content else { return nil }
-                let file = try Self.outgoingFile(row)
+                let file = try TransferTable.outgoingFile(row)
                 let body = MessageBody(text, file, replyTo: message.replyTo)
                 return OutgoingMail(
                     id: message.id, to: message.peer, body: body.bytes, messageType: body.messageType,
@@ -144,13 +146,13 @@ extension ClientStore {
 
     /// To whom a change of ours goes; `nil` if there is no such change, or the server has it.
     package func recipientOfChange(_ id: UUIDText) throws(ClientStoreError) -> WhisperID? {
-        try self.read { try Self.outgoingChange(id, in: $0).flatMap { WhisperID($0["peer"] as String) } }
+        try self.store.read { try Self.outgoingChange(id, in: $0).flatMap { WhisperID($0["peer"] as String) } }
     }
 
     /// The server has it.
     package func changeArrived(_ id: UUIDText) throws(ClientStoreError) {
-        try self.write {
-            try $0.execute(sql: "DELETE FROM outgoing_changes WHERE id_key = ?", arguments: [Self.key(id)])
+        try self.store.write {
+            try $0.execute(sql: "DELETE FROM outgoing_changes WHERE id_key = ?", arguments: [MessageTable.key(id)])
         }
     }
 
@@ -158,10 +160,10 @@ extension ClientStore {
     package func set(
         _ state: MessageState, ofChange id: UUIDText, attempts: Int?
     ) throws(ClientStoreError) {
-        try self.write {
+        try self.store.write {
             try $0.execute(
                 sql: "UPDATE outgoing_changes SET state = ?, attempts = coalesce(?, attempts) WHERE id_key = ?",
-                arguments: [Self.text(state), attempts, Self.key(id)])
+                arguments: [MessageTable.text(state), attempts, MessageTable.key(id)])
         }
     }
 
@@ -179,12 +181,12 @@ extension ClientStore {
 
     /// A change that is given up stays here alone.
     static func dropChange(_ id: UUIDText, in database: Database) throws {
-        try database.run(sql: "DELETE FROM outgoing_changes WHERE id_key = ?", arguments: [Self.key(id)])
+        try database.run(sql: "DELETE FROM outgoing_changes WHERE id_key = ?", arguments: [MessageTable.key(id)])
     }
 
     private static func outgoingChange(_ id: UUIDText, in database: Database) throws -> Row? {
         try Row.fetchOne(
-            database, sql: "SELECT * FROM outgoing_changes WHERE id_key = ?", arguments: [Self.key(id)])
+            database, sql: "SELECT * FROM outgoing_changes WHERE id_key = ?", arguments: [MessageTable.key(id)])
     }
 
     // MARK: Theirs
@@ -196,7 +198,9 @@ extension ClientStore {
     ) throws -> Message? {
         let place = groupID.map { Conversation.group($0) } ?? .direct(sender)
         let key = change.revision.id
-        guard try Self.remember(key, in: place.name, in: database), let ownID = try Self.whisperID(in: database) else {
+        guard try ClientStore.remember(key, in: place.name, in: database),
+            let ownID = try SettingsTable.whisperID(in: database)
+        else {
             return nil
         }
         guard change.isAllowed(to: sender, in: place, ownID: ownID) else { return nil }
@@ -205,8 +209,8 @@ extension ClientStore {
         }
         // Changes wait only for messages that have not arrived. Our own, and those with a remembered id, were here and
         // are gone.
-        let target = Self.key(change.target.id)
-        guard change.target.author != ownID, try !Self.isRemembered(target, in: place.name, in: database) else {
+        let target = MessageTable.key(change.target.id)
+        guard change.target.author != ownID, try !ClientStore.isRemembered(target, in: place.name, in: database) else {
             return nil
         }
         try database.run(
@@ -236,13 +240,13 @@ extension ClientStore {
     /// - Returns: whether anything did.
     static func applyWaiting(to message: Message, in database: Database) throws -> Bool {
         let place = message.place
-        let arguments: StatementArguments = [place.name, "\(message.peer)", Self.key(message.id)]
+        let arguments: StatementArguments = [place.name, "\(message.peer)", MessageTable.key(message.id)]
         let rows = try Row.fetchAll(
             database,
             sql:
                 "SELECT * FROM waiting_changes WHERE conversation = ? AND author = ? AND target_key = ? ORDER BY number",
             arguments: arguments)
-        guard !rows.isEmpty, let ownID = try Self.whisperID(in: database) else { return false }
+        guard !rows.isEmpty, let ownID = try SettingsTable.whisperID(in: database) else { return false }
         try database.run(
             sql: "DELETE FROM waiting_changes WHERE conversation = ? AND author = ? AND target_key = ?",
             arguments: arguments)
@@ -259,7 +263,7 @@ extension ClientStore {
     }
 
     package func waitingChanges() throws(ClientStoreError) -> Int {
-        try self.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM waiting_changes") ?? 0 }
+        try self.store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM waiting_changes") ?? 0 }
     }
 
     // MARK: Both
@@ -290,7 +294,7 @@ extension ClientStore {
                         reply_author = NULL, revised_at = ?, revised_by = ?, is_read = NOT is_outgoing
                     WHERE number = ?
                     """, arguments: [change.revision.time, change.revision.id, number])
-            try Self.dropEvidence(of: number, in: database)
+            try ClientStore.dropEvidence(of: number, in: database)
         case .react(let reaction):
             var all = KeptReaction.all(row["reactions"])
             let kept = KeptReaction(
@@ -307,13 +311,13 @@ extension ClientStore {
                 sql: "UPDATE messages SET reactions = ? WHERE number = ?",
                 arguments: [String(decoding: try JSONEncoder().encode(all), as: UTF8.self), number])
         }
-        try Self.noteRevised(number, in: database)
+        try EventTable.noteRevised(number, in: database)
         return try Self.message(number: number, in: database)
     }
 
     static func message(number: Int64, in database: Database) throws -> Message? {
         try Row.fetchOne(database, sql: "SELECT * FROM messages WHERE number = ?", arguments: [number])
-            .flatMap(Self.message)
+            .flatMap(MessageTable.message)
     }
 
     private static func row(
@@ -327,7 +331,7 @@ extension ClientStore {
                 database,
                 sql: """
                     SELECT * FROM messages WHERE peer = ? AND is_outgoing = ? AND id_key = ? AND group_id IS NULL
-                    """, arguments: ["\(peer)", isOurs, Self.key(message.id)])
+                    """, arguments: ["\(peer)", isOurs, MessageTable.key(message.id)])
         case .group(let id):
             // Each member has a copy of ours: they go the same way.
             return try Row.fetchOne(
@@ -335,7 +339,7 @@ extension ClientStore {
                 sql: """
                     SELECT * FROM messages WHERE (is_outgoing OR peer = ?) AND is_outgoing = ? AND id_key = ?
                         AND group_id = ? ORDER BY number LIMIT 1
-                    """, arguments: ["\(message.author)", isOurs, Self.key(message.id), id])
+                    """, arguments: ["\(message.author)", isOurs, MessageTable.key(message.id), id])
         }
     }
 

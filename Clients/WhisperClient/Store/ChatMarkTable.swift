@@ -27,7 +27,7 @@ extension ClientStore {
     /// - Returns: whether there is such a group.
     func mark(group id: String, isPinned: Bool?, isMuted: Bool?) throws(ClientStoreError) -> Bool {
         try self.write { database -> Bool in
-            guard try Self.group(id, in: database) != nil else { return false }
+            guard try GroupTable.group(id, in: database) != nil else { return false }
             let marks = try Self.marks(of: .group(id), in: database)
             try database.run(
                 sql: "INSERT OR REPLACE INTO chat_marks VALUES (?, ?, ?)",

@@ -43,8 +43,8 @@ extension ClientStore {
     package func set(draft: String, in place: Conversation) throws(ClientStoreError) -> Bool {
         try self.write { database -> Bool in
             switch place {
-            case .direct(let peer): guard try Self.contact(peer, in: database) != nil else { return false }
-            case .group(let id): guard try Self.group(id, in: database) != nil else { return false }
+            case .direct(let peer): guard try ContactTable.contact(peer, in: database) != nil else { return false }
+            case .group(let id): guard try GroupTable.group(id, in: database) != nil else { return false }
             }
             guard !draft.isEmpty else {
                 try Self.dropDraft(in: place, in: database)
@@ -80,7 +80,7 @@ extension ClientStore {
         try database.run(sql: "DELETE FROM evidence WHERE message IN (\(rows))", arguments: arguments)
         try database.run(sql: "DELETE FROM messages WHERE number IN (\(rows))", arguments: arguments)
         let count = database.changesCount
-        if case .group = place { try Self.dropForgottenSendings(in: database) }
+        if case .group = place { try DeliveryTable.dropForgottenSendings(in: database) }
         return count
     }
 }

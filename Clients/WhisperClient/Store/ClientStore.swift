@@ -147,8 +147,8 @@ package struct ClientStore: Sendable {
         try withExtendedLifetime(unlocked) { () throws(ClientStoreError) in try self.copy(to: unlocked.uri(path)) }
         let copy = try ClientStore(path: path, key: key)
         defer { copy.close() }
-        try copy.set(identityKeys: keys)
-        if isForAnotherDevice { try copy.forgetDevice() }
+        try copy.settings.set(identityKeys: keys)
+        if isForAnotherDevice { try copy.settings.forgetDevice() }
     }
 
     private func copy(to name: String) throws(ClientStoreError) {
@@ -280,14 +280,14 @@ package struct ClientStore: Sendable {
                         message INTEGER, detail TEXT);
                     """)
         }
-        migrator.registerMigration("changes") { try Self.migrateChanges($0) }
+        migrator.registerMigration("changes") { try ChangeTable.migrateChanges($0) }
         migrator.registerMigration("search") { try Self.migrateSearch($0) }
         migrator.registerMigration("signed times") { try Self.migrateSignedTimes($0) }
         migrator.registerMigration("chats") { try Self.migrateChats($0) }
-        migrator.registerMigration("marks") { try Self.migrateMarks($0) }
-        migrator.registerMigration("verified") { try Self.migrateVerified($0) }
-        migrator.registerMigration("groups") { try Self.migrateGroups($0) }
-        migrator.registerMigration("files") { try Self.migrateFiles($0) }
+        migrator.registerMigration("marks") { try ContactTable.migrateMarks($0) }
+        migrator.registerMigration("verified") { try ContactTable.migrateVerified($0) }
+        migrator.registerMigration("groups") { try GroupTable.migrateGroups($0) }
+        migrator.registerMigration("files") { try TransferTable.migrateFiles($0) }
         migrator.registerMigration("evidence") { try Self.migrateEvidence($0) }
         migrator.registerMigration("latest messages") { try Self.migrateLatest($0) }
         migrator.registerMigration("words") { try Self.migrateWords($0) }
@@ -297,7 +297,7 @@ package struct ClientStore: Sendable {
         migrator.registerMigration("remembered counts") { try Self.migrateRememberedCounts($0) }
         migrator.registerMigration("chat marks") { try Self.migrateChatMarks($0) }
         migrator.registerMigration("live generations") { try LiveStore.migrateGenerations($0) }
-        migrator.registerMigration("group newcomers") { try Self.migrateNewcomers($0) }
+        migrator.registerMigration("group newcomers") { try NewcomerTable.migrateNewcomers($0) }
         return migrator
     }
 }
@@ -311,4 +311,18 @@ package enum ClientStoreError: Error, Equatable {
     case notADatabase
     /// A later release has written the file.
     case tooNew
+}
+
+// MARK: Tables
+
+extension ClientStore {
+    package var messages: MessageTable { MessageTable(store: self) }
+    package var changes: ChangeTable { ChangeTable(store: self) }
+    package var contacts: ContactTable { ContactTable(store: self) }
+    package var settings: SettingsTable { SettingsTable(store: self) }
+    package var events: EventTable { EventTable(store: self) }
+    package var transfers: TransferTable { TransferTable(store: self) }
+    package var groups: GroupTable { GroupTable(store: self) }
+    package var newcomers: NewcomerTable { NewcomerTable(store: self) }
+    package var deliveries: DeliveryTable { DeliveryTable(store: self) }
 }

@@ -38,7 +38,9 @@ package enum ContactChange: Equatable, Sendable {
 /// The only code that reads or writes `contacts` and `removed_contacts`.
 ///
 /// Removals are remembered with their time: a backup entry from before that time does not bring the contact back.
-extension ClientStore {
+package struct ContactTable: Sendable {
+    let store: ClientStore
+
     static func migrateMarks(_ database: Database) throws {
         try database.execute(
             sql: """
@@ -50,7 +52,7 @@ extension ClientStore {
                 """)
         // Marks that other clients have written to the backup apply here from now on.
         for contact in try Self.contacts(in: database) {
-            guard let entry = try Self.entry(of: contact.id, in: database) else { continue }
+            guard let entry = try ClientStore.entry(of: contact.id, in: database) else { continue }
             try Self.takeMarks(of: entry, over: nil, to: contact.id, in: database)
         }
     }
@@ -60,18 +62,18 @@ extension ClientStore {
     }
 
     package func contact(_ id: WhisperID) throws(ClientStoreError) -> Contact? {
-        try self.read { try Self.contact(id, in: $0) }
+        try self.store.read { try Self.contact(id, in: $0) }
     }
 
     /// Known people, by name, strangers last.
     package func contacts() throws(ClientStoreError) -> [Contact] {
-        try self.read { try Self.contacts(in: $0) }
+        try self.store.read { try Self.contacts(in: $0) }
     }
 
     /// Contact requests by id: senders who were neither added nor answered. Group members without a direct message are
     /// excluded.
     package func strangers(after id: WhisperID?, limit: Int) throws(ClientStoreError) -> [Contact] {
-        try self.read { database in
+        try self.store.read { database in
             let sql = """
                 SELECT * FROM contacts WHERE is_stranger AND id > ? AND (
                     EXISTS (SELECT 1 FROM messages WHERE peer = contacts.id AND group_id IS NULL)
@@ -94,7 +96,7 @@ extension ClientStore {
         _ keys: PublicKeys, of id: WhisperID, name: String?, isBanned: Bool, isStranger: Bool = false,
         isNews: Bool = false, at now: Timestamp
     ) throws(ClientStoreError) -> Pinning {
-        try self.write { database in
+        try self.store.write { database in
             let known = try Self.contact(id, in: database)
             if let known, known.keys != keys { return .changedKeys(known) }
             if let name, let owner = try Self.owner(of: name, in: database), owner != "\(id)" { return .nameTaken }
@@ -110,15 +112,15 @@ extension ClientStore {
                     isStranger,
                 ])
             if !isStranger { try Self.forgetRemoval(of: id, in: database) }
-            if known == nil, let entry = try Self.entry(of: id, in: database) {
+            if known == nil, let entry = try ClientStore.entry(of: id, in: database) {
                 try Self.takeMarks(of: entry, over: nil, to: id, in: database)
             }
             let contact = try Self.contact(id, in: database)!
             let isChanged = contact.name != known?.name || contact.isStranger != known?.isStranger
-            if isChanged, !contact.isStranger { try Self.oweBackup(in: database) }
-            if known?.isStranger == true, !contact.isStranger { try Self.oweReadMarks(to: id, in: database) }
+            if isChanged, !contact.isStranger { try SettingsTable.oweBackup(in: database) }
+            if known?.isStranger == true, !contact.isStranger { try MessageTable.oweReadMarks(to: id, in: database) }
             if isNews, known == nil {
-                try Self.note(isStranger ? .request(contact) : .contact(contact), in: database)
+                try EventTable.note(isStranger ? .request(contact) : .contact(contact), in: database)
             }
             return .pinned(contact)
         }
@@ -129,9 +131,9 @@ extension ClientStore {
         try database.run(
             sql: "UPDATE contacts SET is_stranger = 0 WHERE id = ? AND is_stranger", arguments: ["\(id)"])
         guard database.changesCount == 1 else { return }
-        try Self.oweReadMarks(to: id, in: database)
+        try MessageTable.oweReadMarks(to: id, in: database)
         try Self.forgetRemoval(of: id, in: database)
-        try Self.oweBackup(in: database)
+        try SettingsTable.oweBackup(in: database)
     }
 
     // MARK: At the wish of the person here
@@ -159,24 +161,24 @@ extension ClientStore {
 
     /// The keys were compared, or are not trusted any more. It stays on this device: nothing goes into the backup.
     package func set(isVerified: Bool, _ id: WhisperID) throws(ClientStoreError) -> ContactChange {
-        try self.write { database -> ContactChange in
+        try self.store.write { database -> ContactChange in
             guard let known = try Self.contact(id, in: database) else { return .unknown }
             guard known.isVerified != isVerified else { return .same(known) }
             try database.run(
                 sql: "UPDATE contacts SET is_verified = ? WHERE id = ?", arguments: [isVerified, "\(id)"])
             let changed = try Self.contact(id, in: database)!
-            try Self.note(.contact(changed), in: database)
+            try EventTable.note(.contact(changed), in: database)
             return .changed(changed)
         }
     }
 
     /// A stranger's request is taken.
     package func acceptRequest(of id: WhisperID) throws(ClientStoreError) -> ContactChange {
-        try self.write { database -> ContactChange in
+        try self.store.write { database -> ContactChange in
             guard try Self.contact(id, in: database)?.isStranger == true else { return .unknown }
             try Self.accept(id, in: database)
             let contact = try Self.contact(id, in: database)!
-            try Self.note(.contact(contact), in: database)
+            try EventTable.note(.contact(contact), in: database)
             return .changed(contact)
         }
     }
@@ -184,9 +186,9 @@ extension ClientStore {
     /// Forgets a stranger with all mail. More mail would be another request.
     /// - Returns: whether there was such a request.
     package func rejectRequest(of id: WhisperID) throws(ClientStoreError) -> Bool {
-        try self.write { database -> Bool in
+        try self.store.write { database -> Bool in
             guard try Self.contact(id, in: database)?.isStranger == true else { return false }
-            while try Self.clear(.direct(id), upTo: .max, in: database) > 0 {}
+            while try ClientStore.clear(.direct(id), upTo: .max, in: database) > 0 {}
             try Self.drop(id, in: database)
             return true
         }
@@ -195,12 +197,12 @@ extension ClientStore {
     /// Removes a contact. Messages stay, but whoever writes again is a stranger.
     /// - Returns: whether there was such a contact.
     package func remove(_ id: WhisperID, at now: Timestamp) throws(ClientStoreError) -> Bool {
-        try self.write { database -> Bool in
+        try self.store.write { database -> Bool in
             guard let contact = try Self.contact(id, in: database), !contact.isStranger else { return false }
             try Self.drop(id, in: database)
             // A clock that was set back must not make the removal older than the contact.
             try Self.remember(removalOf: id, at: max(now, contact.addedAt).milliseconds, in: database)
-            try Self.oweBackup(in: database)
+            try SettingsTable.oweBackup(in: database)
             return true
         }
     }
@@ -208,7 +210,7 @@ extension ClientStore {
     private func change(
         _ id: WhisperID, includingStrangers: Bool = false, _ body: (inout Contact, Database) throws -> Bool
     ) throws(ClientStoreError) -> ContactChange {
-        try self.write { database -> ContactChange in
+        try self.store.write { database -> ContactChange in
             guard let known = try Self.contact(id, in: database), includingStrangers || !known.isStranger else {
                 return .unknown
             }
@@ -224,11 +226,11 @@ extension ClientStore {
                 arguments: [
                     contact.name, contact.notes, contact.isPinned, contact.isMuted, contact.isBlocked, "\(id)",
                 ])
-            if contact.isBlocked { try Self.forgetOwedReadMarks(to: id, in: database) }
+            if contact.isBlocked { try MessageTable.forgetOwedReadMarks(to: id, in: database) }
             try Self.forgetRemoval(of: id, in: database)
-            try Self.oweBackup(in: database)
+            try SettingsTable.oweBackup(in: database)
             let changed = try Self.contact(id, in: database)!
-            try Self.note(.contact(changed), in: database)
+            try EventTable.note(.contact(changed), in: database)
             return .changed(changed)
         }
     }
@@ -236,16 +238,16 @@ extension ClientStore {
     /// The contact's row, draft, entry in the backup, and events.
     private static func drop(_ id: WhisperID, in database: Database) throws {
         try database.run(sql: "DELETE FROM contacts WHERE id = ?", arguments: ["\(id)"])
-        try Self.dropDraft(in: .direct(id), in: database)
-        try Self.dropEntry(of: id, in: database)
-        try Self.dropContactEvents(of: id, in: database)
+        try ClientStore.dropDraft(in: .direct(id), in: database)
+        try ClientStore.dropEntry(of: id, in: database)
+        try EventTable.dropContactEvents(of: id, in: database)
     }
 
     // MARK: Removals
 
     /// Milliseconds.
     package func removals() throws(ClientStoreError) -> [WhisperID: Int64] {
-        try self.read { try Self.removals(in: $0) }
+        try self.store.read { try Self.removals(in: $0) }
     }
 
     static func removals(in database: Database) throws -> [WhisperID: Int64] {
@@ -325,7 +327,7 @@ extension ClientStore {
             try database.run(
                 sql: "UPDATE contacts SET name = ?, is_stranger = 0 WHERE id = ?",
                 arguments: [known.name ?? name, "\(id)"])
-            if known.isStranger { try Self.oweReadMarks(to: id, in: database) }
+            if known.isStranger { try MessageTable.oweReadMarks(to: id, in: database) }
             try Self.forgetRemoval(of: id, in: database)
             try Self.takeMarks(of: entry, over: base, to: id, in: database)
             return nil
@@ -340,7 +342,7 @@ extension ClientStore {
         try Self.forgetRemoval(of: id, in: database)
         try Self.takeMarks(of: entry, over: nil, to: id, in: database)
         let contact = try Self.contact(id, in: database)
-        if let contact { try Self.note(.contact(contact), in: database) }
+        if let contact { try EventTable.note(.contact(contact), in: database) }
         return contact
     }
 

@@ -29,7 +29,9 @@ package struct ConsumerProgress: Sendable, Equatable {
 /// A consumer is a program with a name that must miss nothing, however often it or this process dies. Events of messages
 /// and contacts stand in the transaction that changes these, so none is there without the other. While there are no consumers
 /// nothing is kept.
-extension ClientStore {
+package struct EventTable: Sendable {
+    let store: ClientStore
+
     // MARK: Consumers
 
     /// Adds a consumer, or finds it where it was.
@@ -39,7 +41,7 @@ extension ClientStore {
     package func subscribe(
         _ consumer: String, after: Int64? = nil
     ) throws(ClientStoreError) -> ConsumerProgress? {
-        try self.write { database -> ConsumerProgress? in
+        try self.store.write { database -> ConsumerProgress? in
             let newest = try Self.newestEvent(in: database)
             guard after ?? 0 <= newest else { return nil }
             if let known = try Self.acknowledged(by: consumer, in: database) {
@@ -58,7 +60,7 @@ extension ClientStore {
     /// The consumer has done all events up to this one. They do not come again.
     /// - Returns: `nil` if there is no such consumer or event.
     package func acknowledge(_ number: Int64, by consumer: String) throws(ClientStoreError) -> ConsumerProgress? {
-        try self.write { database -> ConsumerProgress? in
+        try self.store.write { database -> ConsumerProgress? in
             let newest = try Self.newestEvent(in: database)
             guard let known = try Self.acknowledged(by: consumer, in: database), number <= newest else { return nil }
             if number > known { try Self.acknowledge(number, by: consumer, in: database) }
@@ -69,7 +71,7 @@ extension ClientStore {
     /// Nothing more is kept for this consumer.
     /// - Returns: whether there was one.
     package func unsubscribe(_ consumer: String) throws(ClientStoreError) -> Bool {
-        try self.write { database -> Bool in
+        try self.store.write { database -> Bool in
             try database.run(sql: "DELETE FROM consumers WHERE name = ?", arguments: [consumer])
             guard database.changesCount == 1 else { return false }
             try Self.dropAcknowledged(in: database)
@@ -79,7 +81,7 @@ extension ClientStore {
 
     /// How far a consumer is; `nil` if there is none.
     package func progress(of consumer: String) throws(ClientStoreError) -> ConsumerProgress? {
-        try self.read { database -> ConsumerProgress? in
+        try self.store.read { database -> ConsumerProgress? in
             try Self.acknowledged(by: consumer, in: database).map {
                 ConsumerProgress(acknowledged: $0, newest: try Self.newestEvent(in: database))
             }
@@ -87,7 +89,7 @@ extension ClientStore {
     }
 
     package func consumers() throws(ClientStoreError) -> [String: Int64] {
-        try self.read { database -> [String: Int64] in
+        try self.store.read { database -> [String: Int64] in
             try Row.fetchAll(database, sql: "SELECT name, acked FROM consumers").reduce(into: [:]) {
                 $0[$1["name"]] = $1["acked"]
             }
@@ -98,9 +100,9 @@ extension ClientStore {
 
     /// Events behind a number, in their order.
     package func events(after number: Int64, limit: Int) throws(ClientStoreError) -> [ConsumedEvent] {
-        try self.read { database -> [ConsumedEvent] in
+        try self.store.read { database -> [ConsumedEvent] in
             var events: [ConsumedEvent] = []
-            let dropped = try Self.eventsDropped(in: database)
+            let dropped = try SettingsTable.eventsDropped(in: database)
             if dropped > number { events.append(.lost(number + 1...dropped)) }
             let sql = """
                 SELECT events.seq AS seq, events.kind AS event, events.subject AS subject, events.detail AS detail,
@@ -118,12 +120,12 @@ extension ClientStore {
 
     /// Keeps an event that stands in no other transaction.
     package func note(_ event: ClientEvent) throws(ClientStoreError) {
-        try self.write { try Self.note(event, in: $0) }
+        try self.store.write { try Self.note(event, in: $0) }
     }
 
     /// Drops what nobody has acknowledged for too long.
     package func dropStaleEvents(at now: Timestamp) throws(ClientStoreError) {
-        try self.write { database in
+        try self.store.write { database in
             let age = ClientLimits.eventsKeptFor
             let newest = try Int64.fetchOne(
                 database, sql: "SELECT max(seq) FROM events WHERE at < ?", arguments: [(now - age).milliseconds])
@@ -204,24 +206,24 @@ extension ClientStore {
     /// Drops events that some consumer has not acknowledged.
     private static func drop(upTo number: Int64, in database: Database) throws {
         try database.run(sql: "DELETE FROM events WHERE seq <= ?", arguments: [number])
-        if database.changesCount > 0 { try Self.set(eventsDropped: number, in: database) }
+        if database.changesCount > 0 { try SettingsTable.set(eventsDropped: number, in: database) }
     }
 
     private static func event(_ row: Row, in database: Database) throws -> ClientEvent? {
         let kind: String = row["event"]
         switch kind {
         case "received", "changed":
-            guard row["number"] as Int64? != nil, let message = Self.message(row) else { return nil }
+            guard row["number"] as Int64? != nil, let message = MessageTable.message(row) else { return nil }
             guard kind == "changed" else { return .received(message) }
             // Without a state somebody has changed what the message says.
-            return .changed((row["detail"] as String?).map { message.moved(to: Self.state($0)) } ?? message)
+            return .changed((row["detail"] as String?).map { message.moved(to: MessageTable.state($0)) } ?? message)
         case "contact", "request":
             guard let id = (row["subject"] as String?).flatMap({ WhisperID($0) }),
-                let contact = try Self.contact(id, in: database)
+                let contact = try ContactTable.contact(id, in: database)
             else { return nil }
             return kind == "request" ? .request(contact) : .contact(contact)
         case "group":
-            guard let group = try (row["subject"] as String?).flatMap({ try Self.group($0, in: database) }) else {
+            guard let group = try (row["subject"] as String?).flatMap({ try GroupTable.group($0, in: database) }) else {
                 return nil
             }
             let people = (row["detail"] as String? ?? "").split(separator: " ", omittingEmptySubsequences: false)

@@ -68,7 +68,7 @@ extension ClientStore {
                 SELECT messages.id, messages.time, evidence.* FROM messages JOIN evidence ON message = number
                 WHERE peer = ? AND NOT is_outgoing AND id_key = ?
                 """
-            guard let row = try Row.fetchOne(database, sql: sql, arguments: ["\(sender)", Self.key(id)]) else {
+            guard let row = try Row.fetchOne(database, sql: sql, arguments: ["\(sender)", MessageTable.key(id)]) else {
                 return nil
             }
             func base64(_ column: String) -> String {

@@ -47,7 +47,7 @@ extension ClientStore {
         try self.read { database -> [(number: Int64, message: Message)] in
             return try Row.fetchAll(database, sql: Self.latestSQL, arguments: [before ?? .max, limit]).compactMap {
                 row in
-                Self.message(row).map { (number: row["number"] as Int64, message: $0) }
+                MessageTable.message(row).map { (number: row["number"] as Int64, message: $0) }
             }
         }
     }

@@ -46,21 +46,23 @@ package struct OwedReceipt: Hashable, Sendable {
 ///
 /// A UUID is compared without regard to case but kept as it was spelled, because receipts repeat the spelling:
 /// `id_key` is the lower-case form.
-extension ClientStore {
+package struct MessageTable: Sendable {
+    let store: ClientStore
+
     // MARK: Ours
 
     /// Keeps a new message of ours, before anything is sent.
     package func queue(_ message: Message) throws(ClientStoreError) {
-        try self.write { database in
+        try self.store.write { database in
             try Self.insert(message, in: database)
-            try Self.noteChanged(Self.key(message.id), to: Self.text(message.state ?? .queued), in: database)
-            try Self.accept(message.peer, in: database)
+            try EventTable.noteChanged(Self.key(message.id), to: Self.text(message.state ?? .queued), in: database)
+            try ContactTable.accept(message.peer, in: database)
         }
     }
 
     /// Messages and changes, to people and to groups, that the server does not have yet. Nothing is read but an index.
     package func unsettledCount() throws(ClientStoreError) -> Int64 {
-        try self.read { database in
+        try self.store.read { database in
             try Int64.fetchOne(
                 database,
                 sql: """
@@ -75,7 +77,7 @@ extension ClientStore {
     /// Messages and changes that are not settled, as they were written: a change stands behind the messages that were
     /// there when it was made.
     package func unsettled() throws(ClientStoreError) -> [UnsettledMessage] {
-        try self.read { database in
+        try self.store.read { database in
             let sql = """
                 SELECT id, peer, attempts, number AS place FROM messages
                 WHERE state IN ('queued', 'sending') AND group_id IS NULL
@@ -83,7 +85,7 @@ extension ClientStore {
                 ORDER BY number
                 """
             let messages = try Row.fetchAll(database, sql: sql)
-            var changes = try Self.queuedChanges(in: database)[...]
+            var changes = try ChangeTable.queuedChanges(in: database)[...]
             var rows: [Row] = []
             for message in messages {
                 let place: Int64 = message["place"]
@@ -103,20 +105,20 @@ extension ClientStore {
 
     /// One of our own messages.
     package func outgoing(_ id: UUIDText) throws(ClientStoreError) -> Message? {
-        try self.read { try Self.outgoing(id, in: $0) }
+        try self.store.read { try Self.outgoing(id, in: $0) }
     }
 
     /// `sending` need not be kept: after a restart it would be `queued`.
     /// - Parameter attempts: `nil` leaves the count.
     package func set(_ state: MessageState, of id: UUIDText, attempts: Int? = nil) throws(ClientStoreError) {
-        try self.write { try Self.set(state, of: id, attempts: attempts, in: $0) }
+        try self.store.write { try Self.set(state, of: id, attempts: attempts, in: $0) }
     }
 
     /// Takes news about one of our messages.
     /// - Returns: the message if its state changed.
     package func advance(_ id: UUIDText, _ progress: MessageState.Progress) throws(ClientStoreError) -> Message? {
         // If a power cut takes an acceptance back, the message is sent again and the server knows it. Receipts come once.
-        try self.write(waits: progress != .accepted) { database in
+        try self.store.write(waits: progress != .accepted) { database in
             guard let message = try Self.outgoing(id, in: database), var state = message.state,
                 state.advance(progress)
             else { return nil }
@@ -131,7 +133,7 @@ extension ClientStore {
     package func requeueFailed(
         to peer: WhisperID, limit: Int
     ) throws(ClientStoreError) -> (messages: [Message], changes: [UUIDText]) {
-        try self.write { database -> (messages: [Message], changes: [UUIDText]) in
+        try self.store.write { database -> (messages: [Message], changes: [UUIDText]) in
             let sql = """
                 SELECT * FROM messages WHERE peer = ? AND group_id IS NULL AND state LIKE 'failed:%' AND state <> ?
                     AND kind <> 'deleted'
@@ -142,9 +144,9 @@ extension ClientStore {
                 .compactMap(Self.message)
                 .map { message in
                     try Self.set(.queued, of: message.id, attempts: 0, in: database)
-                    return try Self.restartUpload(of: message.id, in: database) ?? message.moved(to: .queued)
+                    return try TransferTable.restartUpload(of: message.id, in: database) ?? message.moved(to: .queued)
                 }
-            return (messages, try Self.requeueFailedChanges(to: peer, limit: limit, in: database))
+            return (messages, try ChangeTable.requeueFailedChanges(to: peer, limit: limit, in: database))
         }
     }
 
@@ -152,10 +154,10 @@ extension ClientStore {
     /// - Returns: the messages, in the order of the ids.
     package func cancel(_ ids: [UUIDText]) throws(ClientStoreError) -> [Message] {
         guard !ids.isEmpty else { return [] }
-        return try self.write { database -> [Message] in
+        return try self.store.write { database -> [Message] in
             try ids.compactMap { id in
                 guard try Self.outgoing(id, in: database) != nil else {
-                    try Self.dropChange(id, in: database)
+                    try ChangeTable.dropChange(id, in: database)
                     return nil
                 }
                 try Self.set(.failed(.cancelled), of: id, attempts: nil, in: database)
@@ -171,7 +173,7 @@ extension ClientStore {
     /// - Returns: what is new, in its order: `.received` and `.changed`.
     package func keep(_ arrivals: [Arrival], at now: Timestamp) throws(ClientStoreError) -> [ClientEvent] {
         guard !arrivals.isEmpty else { return [] }
-        return try self.write { database -> [ClientEvent] in
+        return try self.store.write { database -> [ClientEvent] in
             let news = try arrivals.flatMap { arrival -> [ClientEvent] in
                 switch arrival {
                 case .message(let message, let evidence):
@@ -179,15 +181,19 @@ extension ClientStore {
                 case .file(let message, let secret, let evidence):
                     return try Self.keepNew(message, secret: secret, evidence, in: database)
                 case .change(let change, let sender, let groupID):
-                    return try Self.keep(change, from: sender, groupID: groupID, in: database).map { [.changed($0)] }
+                    return try ChangeTable.keep(change, from: sender, groupID: groupID, in: database).map {
+                        [.changed($0)]
+                    }
                         ?? []
                 case .suspicious(let frame, let id, let suspicion):
-                    try Self.quarantine(frame, id: id, suspicion, at: now, in: database)
+                    try ClientStore.quarantine(frame, id: id, suspicion, at: now, in: database)
                     return []
                 }
             }
-            for place in Set(arrivals.compactMap(\.place)) { try Self.forgetOldIDs(in: place.name, in: database) }
-            try Self.dropOldEvidence(of: Set(arrivals.compactMap { $0.evidence?.sealed.from }), in: database)
+            for place in Set(arrivals.compactMap(\.place)) {
+                try ClientStore.forgetOldIDs(in: place.name, in: database)
+            }
+            try ClientStore.dropOldEvidence(of: Set(arrivals.compactMap { $0.evidence?.sealed.from }), in: database)
             return news
         }
     }
@@ -195,10 +201,12 @@ extension ClientStore {
     private static func keepNew(
         _ message: Message, secret: FileSecret?, _ evidence: Evidence?, in database: Database
     ) throws -> [ClientEvent] {
-        let isRequest = try message.isDirect && Self.isFirstRequest(of: message.peer, in: database)
+        let isRequest = try message.isDirect && GroupTable.isFirstRequest(of: message.peer, in: database)
         guard let kept = try Self.keep(message, secret: secret, evidence, in: database) else { return [] }
-        guard isRequest, let contact = try Self.contact(message.peer, in: database) else { return [.received(kept)] }
-        try Self.note(.request(contact), in: database)
+        guard isRequest, let contact = try ContactTable.contact(message.peer, in: database) else {
+            return [.received(kept)]
+        }
+        try EventTable.note(.request(contact), in: database)
         return [.request(contact), .received(kept)]
     }
 
@@ -206,25 +214,26 @@ extension ClientStore {
     private static func keep(
         _ message: Message, secret: FileSecret?, _ evidence: Evidence?, in database: Database
     ) throws -> Message? {
-        guard try Self.remember(Self.key(message.id), in: message.groupID ?? "\(message.peer)", in: database) else {
+        guard try ClientStore.remember(Self.key(message.id), in: message.groupID ?? "\(message.peer)", in: database)
+        else {
             return nil
         }
         guard try Self.insert(message, in: database) else { return nil }
         let number = database.lastInsertedRowID
-        if let attachment = message.attachment { try Self.set(attachment, secret, of: number, in: database) }
-        if let evidence { try Self.keep(evidence, of: number, in: database) }
-        if let group = message.groupID { try Self.meet(group: group, in: database) }
-        try Self.noteReceived(number, in: database)
-        let hasChanged = try Self.applyWaiting(to: message, in: database)
-        return hasChanged ? try Self.message(number: number, in: database) : message
+        if let attachment = message.attachment { try TransferTable.set(attachment, secret, of: number, in: database) }
+        if let evidence { try ClientStore.keep(evidence, of: number, in: database) }
+        if let group = message.groupID { try GroupTable.meet(group: group, in: database) }
+        try EventTable.noteReceived(number, in: database)
+        let hasChanged = try ChangeTable.applyWaiting(to: message, in: database)
+        return hasChanged ? try ChangeTable.message(number: number, in: database) : message
     }
 
     /// Marks messages as read here, and their read marks to the senders as pending. Our own messages, and those already
     /// read, stay as they are. A stranger gets no mark before the request is accepted.
     package func markRead(_ messages: some Collection<Message>) throws(ClientStoreError) {
         guard !messages.isEmpty else { return }
-        try self.write { database in
-            let owes = try Self.preferences(in: database).sendsReadReceipts
+        try self.store.write { database in
+            let owes = try ClientStore.preferences(in: database).sendsReadReceipts
             for message in messages {
                 try database.run(
                     sql: """
@@ -239,7 +248,7 @@ extension ClientStore {
     /// The oldest read marks that the server may not know.
     /// - Parameter others: whose mail is left out.
     package func owedReceipts(limit: Int, except others: [WhisperID] = []) throws(ClientStoreError) -> [OwedReceipt] {
-        try self.read { database in
+        try self.store.read { database in
             let marks = others.map { _ in "?" }.joined(separator: ", ")
             let sql = "SELECT id, peer FROM messages WHERE owes_read AND peer NOT IN (\(marks)) ORDER BY number LIMIT ?"
             let arguments = StatementArguments(others.map { "\($0)" }) + [limit]
@@ -254,7 +263,7 @@ extension ClientStore {
 
     /// The server has these read marks.
     package func receiptsArrived(_ receipts: some Sequence<OwedReceipt>) throws(ClientStoreError) {
-        try self.write { database in
+        try self.store.write { database in
             for receipt in receipts {
                 try database.run(
                     sql: "UPDATE messages SET owes_read = 0 WHERE peer = ? AND is_outgoing = 0 AND id_key = ?",
@@ -265,8 +274,8 @@ extension ClientStore {
 
     /// A read mark did not arrive after all.
     package func owesRead(_ id: UUIDText) throws(ClientStoreError) {
-        try self.write { database in
-            guard try Self.preferences(in: database).sendsReadReceipts else { return }
+        try self.store.write { database in
+            guard try ClientStore.preferences(in: database).sendsReadReceipts else { return }
             try database.run(
                 sql: """
                     UPDATE messages SET owes_read = 1
@@ -285,7 +294,7 @@ extension ClientStore {
 
     /// A stranger is none any more: they are told what was read before. A blocked person is told nothing more.
     static func oweReadMarks(to peer: WhisperID, in database: Database) throws {
-        guard try Self.preferences(in: database).sendsReadReceipts else { return }
+        guard try ClientStore.preferences(in: database).sendsReadReceipts else { return }
         try database.run(
             sql: """
                 UPDATE messages SET owes_read = 1 WHERE number IN (
@@ -312,7 +321,7 @@ extension ClientStore {
     package func page(
         in place: Conversation, before: Int64? = nil, after: Int64? = nil, limit: Int
     ) throws(ClientStoreError) -> [(number: Int64, message: Message)] {
-        try self.read { database -> [(number: Int64, message: Message)] in
+        try self.store.read { database -> [(number: Int64, message: Message)] in
             let order = after == nil ? "DESC" : "ASC"
             let sql = """
                 SELECT * FROM messages WHERE \(place.rows) AND number < ? AND number > ?
@@ -336,7 +345,7 @@ extension ClientStore {
 
     /// A message that came, by its sender and id.
     package func incoming(_ id: UUIDText, from peer: WhisperID) throws(ClientStoreError) -> Message? {
-        try self.read { database -> Message? in
+        try self.store.read { database -> Message? in
             try Row.fetchOne(
                 database, sql: "SELECT * FROM messages WHERE peer = ? AND is_outgoing = 0 AND id_key = ?",
                 arguments: ["\(peer)", Self.key(id)]
@@ -346,7 +355,7 @@ extension ClientStore {
 
     /// The latest messages with a peer, oldest first. Mail to a group is none of them.
     package func messages(with peer: WhisperID, limit: Int) throws(ClientStoreError) -> [Message] {
-        try self.read { database in
+        try self.store.read { database in
             let sql = "SELECT * FROM messages WHERE peer = ? AND group_id IS NULL ORDER BY number DESC LIMIT ?"
             return try Row.fetchAll(database, sql: sql, arguments: ["\(peer)", limit]).compactMap(Self.message)
                 .reversed()
@@ -355,7 +364,7 @@ extension ClientStore {
 
     /// Everything that came and was not read, mail to groups too, oldest first.
     package func unread(limit: Int) throws(ClientStoreError) -> [Message] {
-        try self.read { database in
+        try self.store.read { database in
             let sql = "SELECT * FROM messages WHERE NOT is_outgoing AND NOT is_read ORDER BY number LIMIT ?"
             return try Row.fetchAll(database, sql: sql, arguments: [limit]).compactMap(Self.message)
         }
@@ -363,7 +372,7 @@ extension ClientStore {
 
     /// Unread direct messages from a peer, oldest first.
     package func unread(with peer: WhisperID, limit: Int) throws(ClientStoreError) -> [Message] {
-        try self.read { database in
+        try self.store.read { database in
             let sql = """
                 SELECT * FROM messages WHERE NOT is_outgoing AND NOT is_read AND group_id IS NULL AND peer = ?
                 ORDER BY number LIMIT ?
@@ -379,7 +388,7 @@ extension ClientStore {
     package func unread(
         in place: Conversation?, after: Int64, limit: Int
     ) throws(ClientStoreError) -> [(number: Int64, message: Message)] {
-        try self.read { database in
+        try self.store.read { database in
             let sql = """
                 SELECT * FROM messages WHERE NOT is_outgoing AND NOT is_read AND number > ?
                     \(place.map { "AND \($0.rows)" } ?? "") ORDER BY number LIMIT ?
@@ -395,7 +404,7 @@ extension ClientStore {
     package func unread(
         in place: Conversation, upTo number: Int64, limit: Int
     ) throws(ClientStoreError) -> [Message] {
-        try self.read { database -> [Message] in
+        try self.store.read { database -> [Message] in
             let sql = """
                 SELECT * FROM messages WHERE NOT is_outgoing AND NOT is_read AND \(place.rows)
                     AND number <= ? ORDER BY number LIMIT ?
@@ -406,14 +415,14 @@ extension ClientStore {
 
     /// How much `unread(limit:)` has in all.
     package func unreadCount() throws(ClientStoreError) -> Int {
-        try self.read {
+        try self.store.read {
             try Int.fetchOne($0, sql: "SELECT count(*) FROM messages WHERE NOT is_outgoing AND NOT is_read") ?? 0
         }
     }
 
     /// How much `unread(with:limit:)` has for each peer.
     package func unreadCounts() throws(ClientStoreError) -> [WhisperID: Int] {
-        try self.read { database in
+        try self.store.read { database in
             let sql = """
                 SELECT peer, count(*) AS count FROM messages
                 WHERE NOT is_outgoing AND NOT is_read AND group_id IS NULL GROUP BY peer
@@ -469,7 +478,7 @@ extension ClientStore {
         try database.run(
             sql: "UPDATE messages SET state = ?, attempts = coalesce(?, attempts) WHERE is_outgoing AND id_key = ?",
             arguments: [Self.text(state), attempts, Self.key(id)])
-        try Self.noteChanged(Self.key(id), to: Self.text(state), in: database)
+        try EventTable.noteChanged(Self.key(id), to: Self.text(state), in: database)
     }
 
     static func message(_ row: Row) -> Message? {
@@ -499,9 +508,9 @@ extension ClientStore {
             message.replyTo = MessageReference(id: reply, author: author)
         }
         message.isEdited = content != .deleted && row["revised_by"] as String? != nil
-        message.reactions = Self.reactions(row["reactions"])
+        message.reactions = ChangeTable.reactions(row["reactions"])
         message.failedMembers = row["failed_members"]
-        message.attachment = Self.attachment(row)
+        message.attachment = TransferTable.attachment(row)
         return message
     }
 

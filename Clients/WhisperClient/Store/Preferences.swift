@@ -32,7 +32,8 @@ extension ClientStore {
     }
 
     static func preferences(in database: Database) throws -> Preferences {
-        Preferences(off: try Set(Preferences.Name.allCases.filter { try Self.setting($0.key, in: database) == "off" }))
+        Preferences(
+            off: try Set(Preferences.Name.allCases.filter { try SettingsTable.setting($0.key, in: database) == "off" }))
     }
 
     /// Changes the given preferences only. Pending read marks are forgotten when the user turns them off.
@@ -45,9 +46,9 @@ extension ClientStore {
             var after = before
             for (name, isOn) in changes {
                 after[name] = isOn
-                try Self.set(name.key, to: isOn ? nil : "off", in: database)
+                try SettingsTable.set(name.key, to: isOn ? nil : "off", in: database)
             }
-            if before.sendsReadReceipts, !after.sendsReadReceipts { try Self.forgetOwedReadMarks(in: database) }
+            if before.sendsReadReceipts, !after.sendsReadReceipts { try MessageTable.forgetOwedReadMarks(in: database) }
             return (before, after)
         }
     }

@@ -59,10 +59,10 @@ package final class Profile: Sendable {
             do {
                 let store = try ClientStore(path: partial, key: key)
                 defer { store.close() }
-                try store.set(server: server)
-                try store.set(authorityFile: authorityFile)
-                _ = try store.deviceID()
-                if key != nil { try store.set(identityKeys: keys) }
+                try store.settings.set(server: server)
+                try store.settings.set(authorityFile: authorityFile)
+                _ = try store.settings.deviceID()
+                if key != nil { try store.settings.set(identityKeys: keys) }
             }
             try StoreFiles.settle(partial, as: path)
             if key == nil { try Self.settlePhrase(folder) }
@@ -84,7 +84,7 @@ package final class Profile: Sendable {
             }
             if !Self.isSealed(folder) { try Self.seal(folder, key: key) }
             let store = try ClientStore(path: Self.storeFile(folder), key: key)
-            guard let keys = try store.identityKeys() else {
+            guard let keys = try store.settings.identityKeys() else {
                 store.close()
                 throw ProfileError.unusable("the store has no keys")
             }
@@ -177,14 +177,14 @@ package final class Profile: Sendable {
             let store = try ClientStore(path: partial, key: key)
             do {
                 defer { store.close() }
-                guard store.isWhole(), try store.identityKeys() != nil else { throw ProfileError.notADatabase }
-                try store.set(server: server)
-                try store.set(authorityFile: authorityFile)
-                _ = try store.deviceID()
+                guard store.isWhole(), try store.settings.identityKeys() != nil else { throw ProfileError.notADatabase }
+                try store.settings.set(server: server)
+                try store.settings.set(authorityFile: authorityFile)
+                _ = try store.settings.deviceID()
             }
             try StoreFiles.settle(partial, as: path)
             let imported = try ClientStore(path: path, key: key)
-            guard let keys = try imported.identityKeys() else { throw ProfileError.notADatabase }
+            guard let keys = try imported.settings.identityKeys() else { throw ProfileError.notADatabase }
             return Profile(keys: keys, store: imported, lock: lock)
         }
         profile.close()

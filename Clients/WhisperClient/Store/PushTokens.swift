@@ -24,7 +24,9 @@ extension ClientStore {
 
     package func owedTokens() throws(ClientStoreError) -> OwedTokens? {
         try self.read { database -> OwedTokens? in
-            guard let number = try Self.setting("tokensOwed", in: database).flatMap({ Int($0) }) else { return nil }
+            guard let number = try SettingsTable.setting("tokensOwed", in: database).flatMap({ Int($0) }) else {
+                return nil
+            }
             return OwedTokens(
                 push: try Self.token("pushToken", in: database), voip: try Self.token("voipToken", in: database),
                 number: number)
@@ -34,8 +36,8 @@ extension ClientStore {
     /// The server has them. Changes made meanwhile are still owed.
     package func tokensArrived(_ tokens: OwedTokens) throws(ClientStoreError) {
         try self.write { database in
-            guard try Self.setting("tokensOwed", in: database) == "\(tokens.number)" else { return }
-            try Self.set("tokensOwed", to: nil, in: database)
+            guard try SettingsTable.setting("tokensOwed", in: database) == "\(tokens.number)" else { return }
+            try SettingsTable.set("tokensOwed", to: nil, in: database)
         }
     }
 
@@ -43,26 +45,26 @@ extension ClientStore {
     static func oweTokens(in database: Database) throws {
         let (push, voip) = (try Self.token("pushToken", in: database), try Self.token("voipToken", in: database))
         guard push != .keep || voip != .keep else { return }
-        let number = try Self.setting("tokensCount", in: database).flatMap { Int($0) } ?? 0
-        try Self.set("tokensCount", to: "\(number + 1)", in: database)
-        try Self.set("tokensOwed", to: "\(number + 1)", in: database)
+        let number = try SettingsTable.setting("tokensCount", in: database).flatMap { Int($0) } ?? 0
+        try SettingsTable.set("tokensCount", to: "\(number + 1)", in: database)
+        try SettingsTable.set("tokensOwed", to: "\(number + 1)", in: database)
     }
 
     static func forgetTokens(in database: Database) throws {
-        for name in ["pushToken", "voipToken", "tokensOwed"] { try Self.set(name, to: nil, in: database) }
+        for name in ["pushToken", "voipToken", "tokensOwed"] { try SettingsTable.set(name, to: nil, in: database) }
     }
 
     private static func set(_ change: UpdateTokens.Change, _ name: String, in database: Database) throws {
         switch change {
         case .keep: break
         // An empty text is a token that the server is to forget.
-        case .clear: try Self.set(name, to: "", in: database)
-        case .set(let token): try Self.set(name, to: token, in: database)
+        case .clear: try SettingsTable.set(name, to: "", in: database)
+        case .set(let token): try SettingsTable.set(name, to: token, in: database)
         }
     }
 
     private static func token(_ name: String, in database: Database) throws -> UpdateTokens.Change {
-        guard let token = try Self.setting(name, in: database) else { return .keep }
+        guard let token = try SettingsTable.setting(name, in: database) else { return .keep }
         return token.isEmpty ? .clear : .set(token)
     }
 }

@@ -81,7 +81,7 @@ extension ClientStore {
                 let sender = "\(message.to)"
                 try database.run(
                     sql: "DELETE FROM quarantine WHERE sender = ? AND id_key = ? AND reason = ?",
-                    arguments: [sender, Self.key(message.id), reason])
+                    arguments: [sender, MessageTable.key(message.id), reason])
                 guard database.changesCount == 1 else { continue }
                 try database.run(
                     sql: "UPDATE quarantine_counts SET count = count - 1 WHERE sender = ? AND reason = ?",

@@ -51,7 +51,7 @@ extension ClientStore {
     }
 
     package func isRemembered(_ id: UUIDText, in conversation: String) throws(ClientStoreError) -> Bool {
-        try self.read { try Self.isRemembered(Self.key(id), in: conversation, in: $0) }
+        try self.read { try Self.isRemembered(MessageTable.key(id), in: conversation, in: $0) }
     }
 
     static func isRemembered(_ key: String, in conversation: String, in database: Database) throws -> Bool {

@@ -71,7 +71,9 @@ extension ClientStore {
                 """
             let rows = try Row.fetchAll(
                 database, sql: sql, arguments: [pattern, before ?? .max, place?.name, limit])
-            return rows.compactMap { row in Self.message(row).map { (number: row["number"] as Int64, message: $0) } }
+            return rows.compactMap { row in
+                MessageTable.message(row).map { (number: row["number"] as Int64, message: $0) }
+            }
         }
     }
 

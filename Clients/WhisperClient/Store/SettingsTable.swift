@@ -15,7 +15,9 @@ package struct StoredSession: Sendable, Equatable {
 }
 
 /// The only code that reads or writes `settings`, with `Preferences.swift` and `PushTokens.swift` beside it.
-extension ClientStore {
+package struct SettingsTable: Sendable {
+    let store: ClientStore
+
     package func server() throws(ClientStoreError) -> ServerAddress? {
         try self.setting("server").flatMap { ServerAddress($0) }
     }
@@ -43,10 +45,10 @@ extension ClientStore {
 
     /// Keeps who we are and the session that says so, together.
     package func set(whisperID: WhisperID, session: StoredSession) throws(ClientStoreError) {
-        try self.write { database in
+        try self.store.write { database in
             try Self.set("whisperId", to: "\(whisperID)", in: database)
             try Self.set(session, in: database)
-            try Self.oweTokens(in: database)
+            try ClientStore.oweTokens(in: database)
         }
     }
 
@@ -58,12 +60,12 @@ extension ClientStore {
     }
 
     package func set(session: StoredSession?) throws(ClientStoreError) {
-        try self.write { try Self.set(session, in: $0) }
+        try self.store.write { try Self.set(session, in: $0) }
     }
 
     /// The id of this installation, a UUIDv4 drawn the first time it is asked for.
     package func deviceID() throws(ClientStoreError) -> UUIDText {
-        try self.write { database in
+        try self.store.write { database in
             let kept = try String.fetchOne(database, sql: "SELECT value FROM settings WHERE name = 'deviceId'")
             if let id = kept.flatMap({ UUIDText($0) }) { return id }
             let id = UUIDText.random()
@@ -74,10 +76,10 @@ extension ClientStore {
 
     /// Makes the store another device's: it logs in anew.
     func forgetDevice() throws(ClientStoreError) {
-        try self.write { database in
+        try self.store.write { database in
             try Self.set(nil as StoredSession?, in: database)
             try Self.set("deviceId", to: nil, in: database)
-            try Self.forgetTokens(in: database)
+            try ClientStore.forgetTokens(in: database)
         }
     }
 
@@ -112,7 +114,7 @@ extension ClientStore {
 
     /// Changes of the contact list that are not in the backup.
     package func backupChanges() throws(ClientStoreError) -> Int {
-        try self.read { try Self.backupChanges(in: $0) }
+        try self.store.read { try Self.backupChanges(in: $0) }
     }
 
     static func backupChanges(in database: Database) throws -> Int {
@@ -120,7 +122,7 @@ extension ClientStore {
     }
 
     /// The list is to be written though it has not changed.
-    func oweBackup() throws(ClientStoreError) { try self.write { try Self.oweBackup(in: $0) } }
+    func oweBackup() throws(ClientStoreError) { try self.store.write { try Self.oweBackup(in: $0) } }
 
     /// To be called in the transaction that changes the contact list.
     static func oweBackup(in database: Database) throws {
@@ -131,11 +133,13 @@ extension ClientStore {
     /// The server has the list with these changes. Changes made meanwhile are still owed.
     /// - Parameter list: what was written: later changes on other devices are told by it.
     package func backedUp(_ changes: Int, as tag: String?, _ list: ContactList? = nil) throws(ClientStoreError) {
-        try self.write { database in
+        try self.store.write { database in
             for entry in list?.contacts ?? [] {
                 // A contact that was removed meanwhile has no entry any more.
-                guard let id = WhisperID(entry.whisperId), try Self.contact(id, in: database) != nil else { continue }
-                try Self.keep(entry, of: id, in: database)
+                guard let id = WhisperID(entry.whisperId), try ContactTable.contact(id, in: database) != nil else {
+                    continue
+                }
+                try ClientStore.keep(entry, of: id, in: database)
             }
             try Self.set(backupTag: tag, in: database)
             if try Self.backupChanges(in: database) == changes { try Self.set("backupChanges", to: nil, in: database) }
@@ -151,7 +155,7 @@ extension ClientStore {
 
     /// Keeps a ban, and what waits to be sent apart: only the person here lets it go.
     package func begin(_ ban: Ban) throws(ClientStoreError) {
-        try self.write { database in
+        try self.store.write { database in
             try Self.set("ban", to: ban.until.map { "\($0.milliseconds)" } ?? "for ever", in: database)
             try Self.set("outboxPaused", to: "yes", in: database)
         }
@@ -182,7 +186,7 @@ extension ClientStore {
     // MARK: Rows
 
     private func setting(_ name: String) throws(ClientStoreError) -> String? {
-        try self.read { try Self.setting(name, in: $0) }
+        try self.store.read { try Self.setting(name, in: $0) }
     }
 
     static func setting(_ name: String, in database: Database) throws -> String? {
@@ -190,7 +194,7 @@ extension ClientStore {
     }
 
     private func set(_ name: String, to value: String?) throws(ClientStoreError) {
-        try self.write { try Self.set(name, to: value, in: $0) }
+        try self.store.write { try Self.set(name, to: value, in: $0) }
     }
 
     private static func set(_ session: StoredSession?, in database: Database) throws {

@@ -31,7 +31,7 @@ extension ClientStore {
                 "UPDATE messages SET signed_at = ? WHERE is_outgoing AND id_key = ?",
                 "UPDATE outgoing_changes SET signed_at = ? WHERE id_key = ?",
             ] {
-                try database.run(sql: sql, arguments: [milliseconds, Self.key(id)])
+                try database.run(sql: sql, arguments: [milliseconds, MessageTable.key(id)])
             }
         }
     }

@@ -47,7 +47,7 @@ final class OpenCore: Sendable {
     var store: ClientStore { self.profile.store.besideWrites }
     var client: WhisperClient { self.running.withLock { $0.client } }
     var isConnecting: Bool { self.running.withLock { $0.life != nil } }
-    var id: WhisperID? { (try? self.store.whisperID()) ?? nil }
+    var id: WhisperID? { (try? self.store.settings.whisperID()) ?? nil }
 
     /// Connects and stays connected, if it does not already.
     func connect() async throws(CoreError) {

@@ -28,11 +28,11 @@ extension Verb {
                 guard before == nil, after == nil else {
                     throw CoreError(.invalidField, "stands alone", field: "around")
                 }
-                let later = try opened.store.page(in: chat, after: around, limit: limit / 2)
+                let later = try opened.store.messages.page(in: chat, after: around, limit: limit / 2)
                 let end = around == .max ? nil : around + 1
-                page = try opened.store.page(in: chat, before: end, limit: limit - later.count) + later
+                page = try opened.store.messages.page(in: chat, before: end, limit: limit - later.count) + later
             } else {
-                page = try opened.store.page(in: chat, before: before, after: after, limit: limit)
+                page = try opened.store.messages.page(in: chat, before: before, after: after, limit: limit)
             }
             json.add("messages", objects: page) { Shapes.write($0, &$1) }
         })

@@ -36,10 +36,10 @@ extension Verb {
                 let state = try opened.store.chatState(of: place)
                 switch place {
                 case .direct(let peer):
-                    let contact = try opened.store.contact(peer)
+                    let contact = try opened.store.contacts.contact(peer)
                     return Chat(latest: latest, name: contact?.name, contact: contact, state: state)
                 case .group(let id):
-                    let title = try opened.store.group(id)?.title
+                    let title = try opened.store.groups.group(id)?.title
                     return Chat(
                         latest: latest, name: title?.isEmpty == true ? nil : title, contact: nil, state: state)
                 }

@@ -38,7 +38,7 @@ extension Payload {
 extension OpenCore {
     /// The group of this id, in any case.
     func group(_ id: UUIDText) throws -> Group {
-        guard let group = try self.store.group(Conversation.key(ofGroup: "\(GroupIDText.prefix)\(id)")) else {
+        guard let group = try self.store.groups.group(Conversation.key(ofGroup: "\(GroupIDText.prefix)\(id)")) else {
             throw CoreError(.notFound, field: "groupId")
         }
         return group

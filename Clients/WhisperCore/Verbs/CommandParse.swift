@@ -30,7 +30,8 @@ extension Verb {
         ),
         .read { opened, parameters, json in
             let line = WrittenLine(
-                try parameters[Self.text], in: try parameters[Self.chat], contacts: try opened.store.contacts())
+                try parameters[Self.text], in: try parameters[Self.chat], contacts: try opened.store.contacts.contacts()
+            )
             let (verb, object) = try line.command()
             json.add("verb", verb)
             json.add("parameters", json: object)

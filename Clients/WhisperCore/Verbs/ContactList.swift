@@ -17,7 +17,7 @@ extension Verb {
         ], errors: [.noIdentity, .notFound, .store],
         samples: ("{}", #"{"type":"contacts","contacts":[],"hasMore":false}"#),
         .read { opened, parameters, json in
-            var contacts = try opened.store.contacts().filter { !$0.isStranger }[...]
+            var contacts = try opened.store.contacts.contacts().filter { !$0.isStranger }[...]
             if let after = try parameters[Self.after] {
                 guard let place = contacts.firstIndex(where: { $0.id == after }) else {
                     throw CoreError(.notFound, field: "after")

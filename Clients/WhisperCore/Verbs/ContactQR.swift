@@ -17,11 +17,11 @@ extension Verb {
         .read { opened, parameters, json in
             let (id, keys): (WhisperID, PublicKeys)
             if let wanted = try parameters[Self.whisperID] {
-                guard let contact = try opened.store.contact(wanted) else { throw CoreError(.unknownContact) }
+                guard let contact = try opened.store.contacts.contact(wanted) else { throw CoreError(.unknownContact) }
                 (id, keys) = (contact.id, contact.keys)
             } else {
                 // The server gives the id at the first login.
-                guard let ownID = try opened.store.whisperID() else { throw CoreError(.offline) }
+                guard let ownID = try opened.store.settings.whisperID() else { throw CoreError(.offline) }
                 (id, keys) = (ownID, opened.profile.keys.publicKeys)
             }
             json.add(

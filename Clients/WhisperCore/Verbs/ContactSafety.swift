@@ -15,7 +15,7 @@ extension Verb {
             #"{"type":"safety","number":"00000 11111 22222 33333 44444 55555 66666 77777 88888 99999 00000 11111"}"#
         ),
         .read { opened, parameters, json in
-            guard let contact = try opened.store.contact(try parameters[Self.whisperID]) else {
+            guard let contact = try opened.store.contacts.contact(try parameters[Self.whisperID]) else {
                 throw CoreError(.unknownContact)
             }
             json.add("number", SafetyNumber.text(opened.profile.keys.publicKeys, contact.keys))

@@ -20,7 +20,7 @@ extension Verb {
         .client { opened, parameters, json in
             let id = try parameters[Self.whisperID]
             if let number = try parameters[Self.number] {
-                guard let contact = try opened.store.contact(id) else { throw CoreError(.unknownContact) }
+                guard let contact = try opened.store.contacts.contact(id) else { throw CoreError(.unknownContact) }
                 let digits = { (text: String) in text.filter { !$0.isWhitespace } }
                 guard digits(number) == digits(SafetyNumber.text(opened.profile.keys.publicKeys, contact.keys)) else {
                     throw CoreError(.changedKeys, "The numbers differ.", field: "number")

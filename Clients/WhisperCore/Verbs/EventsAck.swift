@@ -13,8 +13,8 @@ extension Verb {
         samples: (#"{"consumer":"bot","seq":7}"#, #"{"type":"acked","acked":7,"newest":9}"#),
         .store { reader, opened, parameters, json in
             let consumer = try parameters[Self.consumer]
-            guard let progress = try opened.store.acknowledge(try parameters[Self.seq], by: consumer) else {
-                let isKnown = try opened.store.consumers()[consumer] != nil
+            guard let progress = try opened.store.events.acknowledge(try parameters[Self.seq], by: consumer) else {
+                let isKnown = try opened.store.events.consumers()[consumer] != nil
                 throw CoreError(.unknownConsumer, field: isKnown ? "seq" : "consumer")
             }
             reader.feeds.acknowledge(progress.acknowledged, by: consumer)

@@ -16,11 +16,11 @@ extension Verb {
         errors: [.noIdentity, .unknownConsumer, .store],
         samples: (#"{"consumer":"bot","limit":10}"#, #"{"type":"events","events":[]}"#),
         .read { opened, parameters, json in
-            guard let progress = try opened.store.progress(of: try parameters[Self.consumer]) else {
+            guard let progress = try opened.store.events.progress(of: try parameters[Self.consumer]) else {
                 throw CoreError(.unknownConsumer, field: "consumer")
             }
             let account = opened.id
-            let events = try opened.store.events(
+            let events = try opened.store.events.events(
                 after: try parameters[Self.after] ?? progress.acknowledged,
                 limit: Int(try parameters[Self.limit] ?? 50))
             json.add("events", array: events.compactMap { EventText.event($0, account: account) }) { $1 += $0 }

@@ -20,8 +20,8 @@ extension Verb {
         .store { reader, opened, parameters, json in
             let (consumer, after) = (try parameters[Self.consumer], try parameters[Self.after])
             let progress = try reader.read(for: consumer) {
-                if let progress = try opened.store.subscribe(consumer, after: after) { return progress }
-                let isFull = try opened.store.consumers().count >= ClientLimits.consumersMax
+                if let progress = try opened.store.events.subscribe(consumer, after: after) { return progress }
+                let isFull = try opened.store.events.consumers().count >= ClientLimits.consumersMax
                 throw isFull ? CoreError(.tooMany, field: "consumer") : CoreError(.unknownConsumer, field: "after")
             }
             json.add("acked", progress.acknowledged)

@@ -10,7 +10,7 @@ extension Verb {
         samples: (#"{"consumer":"bot"}"#, #"{"type":"unsubscribed"}"#),
         .store { reader, opened, parameters, _ in
             let consumer = try parameters[Self.consumer]
-            guard try opened.store.unsubscribe(consumer) else {
+            guard try opened.store.events.unsubscribe(consumer) else {
                 throw CoreError(.unknownConsumer, field: "consumer")
             }
             reader.feeds.unsubscribe(consumer)

@@ -14,7 +14,7 @@ extension Verb {
         ], errors: [.noIdentity, .notFound, .store],
         samples: ("{}", #"{"type":"groups","groups":[\#(Shapes.groupSample)],"hasMore":false}"#),
         .read { opened, parameters, json in
-            var groups = try opened.store.groups()[...]
+            var groups = try opened.store.groups.groups()[...]
             if let after = try parameters[Self.after] {
                 let id = try opened.group(after).id
                 guard let place = groups.firstIndex(where: { $0.id == id }) else {

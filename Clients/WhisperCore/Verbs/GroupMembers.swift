@@ -17,7 +17,7 @@ extension Verb {
         ),
         .read { opened, parameters, json in
             let members = try opened.group(try parameters[Self.groupID]).members
-            let known = try members.map { ($0, try opened.store.contact($0.id)) }
+            let known = try members.map { ($0, try opened.store.contacts.contact($0.id)) }
             json.add("members", objects: known) { entry, json in
                 let (member, contact) = entry
                 json.add("whisperId", member.id)

@@ -22,7 +22,7 @@ extension Verb {
             }
             let keys = opened.profile.keys.publicKeys
             json.add("hasIdentity", true)
-            if let id = try opened.store.whisperID() {
+            if let id = try opened.store.settings.whisperID() {
                 json.add("whisperId", id)
             } else {
                 json.add("likelyId", keys.id(counter: 0))

@@ -29,7 +29,7 @@ extension Verb {
 extension OpenCore {
     /// A message of ours, and how a change names it.
     func ours(_ id: UUIDText) throws -> (Message, MessageReference) {
-        guard let message = try self.store.outgoing(id), let ownID = self.id else {
+        guard let message = try self.store.messages.outgoing(id), let ownID = self.id else {
             throw CoreError(.notFound, field: "messageId")
         }
         return (message, MessageReference(id: message.id, author: ownID))
@@ -45,17 +45,17 @@ extension OpenCore {
         guard case .direct(let peer) = place else {
             let message =
                 if let author, author != self.id {
-                    try self.store.incoming(id, from: author)
-                } else {
-                    try self.store.outgoing(id)
-                }
+                    try self.store.messages.incoming(id, from: author)
+                } else { try self.store.messages.outgoing(id) }
             guard let message, message.place == place else { throw CoreError(.notFound, field: field) }
             return MessageReference(id: message.id, author: message.peer)
         }
-        if author == nil || author == peer, let message = try self.store.incoming(id, from: peer), message.isDirect {
+        if author == nil || author == peer, let message = try self.store.messages.incoming(id, from: peer),
+            message.isDirect
+        {
             return MessageReference(id: message.id, author: peer)
         }
-        if let ownID = self.id, author == nil || author == ownID, let message = try self.store.outgoing(id),
+        if let ownID = self.id, author == nil || author == ownID, let message = try self.store.messages.outgoing(id),
             message.peer == peer, message.isDirect
         {
             return MessageReference(id: message.id, author: ownID)

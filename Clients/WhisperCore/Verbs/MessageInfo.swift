@@ -24,13 +24,13 @@ extension Verb {
             let id = try parameters[Self.messageID]
             let message: Message?
             if let from = try parameters[Self.from] {
-                message = try opened.store.incoming(id, from: from)
+                message = try opened.store.messages.incoming(id, from: from)
             } else {
-                message = try opened.store.outgoing(id)
+                message = try opened.store.messages.outgoing(id)
             }
             guard let message else { throw CoreError(.notFound, field: "messageId") }
             json.add("message", object: message) { Shapes.write($0, &$1) }
             guard message.state != nil, !message.isDirect else { return }
-            json.add("members", objects: try opened.store.deliveries(of: id)) { Shapes.write($0, &$1) }
+            json.add("members", objects: try opened.store.deliveries.deliveries(of: id)) { Shapes.write($0, &$1) }
         })
 }

@@ -16,7 +16,7 @@ extension Verb {
         ),
         .client { opened, parameters, json in
             guard
-                let message = try opened.store.incoming(
+                let message = try opened.store.messages.incoming(
                     try parameters[Self.messageID], from: try parameters[Self.from])
             else { throw CoreError(.notFound, field: "messageId") }
             let isNew = message.direction == .incoming(isRead: false)

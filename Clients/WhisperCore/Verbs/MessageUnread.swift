@@ -18,10 +18,10 @@ extension Verb {
             Field("count", .integer(0...Int64.max), about: "Number of unread messages, in all chats."),
         ], errors: [.noIdentity, .store], samples: ("{}", #"{"type":"unread","messages":[],"count":0}"#),
         .read { opened, parameters, json in
-            let messages = try opened.store.unread(
+            let messages = try opened.store.messages.unread(
                 in: try parameters[Self.chat], after: try parameters[Self.after] ?? 0,
                 limit: Int(try parameters[Self.limit] ?? 50))
             json.add("messages", objects: messages) { Shapes.write($0, &$1) }
-            json.add("count", Int64(try opened.store.unreadCount()))
+            json.add("count", Int64(try opened.store.messages.unreadCount()))
         })
 }

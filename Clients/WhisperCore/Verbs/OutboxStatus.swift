@@ -20,7 +20,7 @@ extension Verb {
         ], errors: [.noIdentity, .store],
         samples: ("{}", #"{"type":"outbox","isPaused":true,"chats":[{"chat":"WSP-AAAA-AAAA-AAAA","count":2}]}"#),
         .read { opened, _, json in
-            json.add("isPaused", try opened.store.isOutboxPaused())
+            json.add("isPaused", try opened.store.settings.isOutboxPaused())
             let chats = try opened.store.waitingChats(limit: ClientLimits.waitingChatsMax)
             json.add("chats", objects: chats) { chat, json in
                 json.add("chat", chat.place.name)

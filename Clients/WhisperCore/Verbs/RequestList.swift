@@ -17,7 +17,8 @@ extension Verb {
             #"{"type":"requests","contacts":[{"whisperId":"WSP-AAAA-AAAA-AAAA","isStranger":true,"isPinned":false,"isMuted":false,"isBlocked":false,"isBanned":false,"addedAt":1767225600000,"signPublicKey":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=","encPublicKey":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="}],"hasMore":false}"#
         ),
         .read { opened, parameters, json in
-            let page = try opened.store.strangers(after: try parameters[Self.after], limit: CoreLimits.listMax + 1)
+            let page = try opened.store.contacts.strangers(
+                after: try parameters[Self.after], limit: CoreLimits.listMax + 1)
             json.add("contacts", objects: page.prefix(CoreLimits.listMax)) { Shapes.write($0, &$1) }
             json.add("hasMore", page.count > CoreLimits.listMax)
         })

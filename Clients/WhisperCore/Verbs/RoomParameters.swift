@@ -43,7 +43,7 @@ enum RoomParameters {
 
 extension OpenCore {
     /// Origin of links to the server.
-    var origin: String { ((try? self.store.server()) ?? .local).origin }
+    var origin: String { ((try? self.store.settings.server()) ?? .local).origin }
 
     /// Adds a room that was entered.
     /// - Throws: `.notFound` if it is none.

@@ -25,7 +25,7 @@ extension Verb {
             json.add("isOnline", await opened?.client.isOnline ?? false)
             json.add("refusedFrames", await opened?.client.refusedFrames ?? 0)
             if let id = opened?.id { json.add("whisperId", id) }
-            if let ban = try opened?.store.ban() {
+            if let ban = try opened?.store.settings.ban() {
                 json.add("isBanned", true)
                 if let until = ban.until { json.add("bannedUntil", until) }
             }

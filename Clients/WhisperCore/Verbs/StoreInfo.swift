@@ -28,8 +28,8 @@ extension Verb {
             #"{"type":"storeInfo","unread":0,"unsettled":0,"suspicious":0,"suspects":[],"owesReadMarks":false,"consumers":1}"#
         ),
         .read { opened, _, json in
-            json.add("unread", Int64(try opened.store.unreadCount()))
-            json.add("unsettled", try opened.store.unsettledCount())
+            json.add("unread", Int64(try opened.store.messages.unreadCount()))
+            json.add("unsettled", try opened.store.messages.unsettledCount())
             let suspects = try opened.store.quarantineCounts().sorted {
                 ($1.value, "\($0.key.sender)") < ($0.value, "\($1.key.sender)")
             }
@@ -39,7 +39,7 @@ extension Verb {
                 json.add("kind", suspect.key.reason.rawValue)
                 json.add("count", Int64(suspect.value))
             }
-            json.add("owesReadMarks", try !opened.store.owedReceipts(limit: 1).isEmpty)
-            json.add("consumers", Int64(try opened.store.consumers().count))
+            json.add("owesReadMarks", try !opened.store.messages.owedReceipts(limit: 1).isEmpty)
+            json.add("consumers", Int64(try opened.store.events.consumers().count))
         })
 }

@@ -99,7 +99,9 @@ private func introduce(_ profile: Profile, _ options: ProfileOptions, isRestorin
             guard isRestoring else { return nil }
             return await describeRestoring(events)
         }
-        print("Your Whisper ID is " + style.bold("\(try profile.store.whisperID()!)") + ". Give it to your friends.")
+        print(
+            "Your Whisper ID is " + style.bold("\(try profile.store.settings.whisperID()!)")
+                + ". Give it to your friends.")
         if let restored { print(restored) }
     } catch let problem as Problem {
         let id = profile.keys.publicKeys.id(counter: 0)

@@ -20,7 +20,7 @@ import Testing
     ) throws -> WhisperClient {
         let profile = try Profile.create(at: self.folder.path + "/" + name, mnemonic: words, server: .local)
         _ = self.server.enroll(IdentityKeys(words).publicKeys)
-        try profile.store.set(
+        try profile.store.settings.set(
             whisperID: words.id, session: StoredSession(token: "", expiresAt: Timestamp(milliseconds: 1)))
         try prepare(profile.store)
         return try WhisperClient(profile: profile, server: self.server, logger: Logger(label: "test"))
@@ -32,7 +32,7 @@ import Testing
 
     private func pin(_ words: Mnemonic, at client: WhisperClient) throws {
         let keys = IdentityKeys(words).publicKeys
-        let pinning = try client.store.pin(
+        let pinning = try client.store.contacts.pin(
             keys, of: words.id, name: nil, isBanned: false, at: Timestamp(milliseconds: 1))
         if case .pinned = pinning { return }
         Issue.record("not pinned")
@@ -119,10 +119,10 @@ import Testing
         await self.wait(for: hers) { event in
             if case .changed(let message) = event { message.content == .text("hello again") } else { false }
         }
-        #expect(try bob.store.contact(aliceWords.id)?.isStranger == false)
+        #expect(try bob.store.contacts.contact(aliceWords.id)?.isStranger == false)
         #expect(self.server.seen == [])
         // The marks are not owed to the server, too.
-        #expect(try bob.store.owedReceipts(limit: 9) == [])
+        #expect(try bob.store.messages.owedReceipts(limit: 9) == [])
         await alice.with { await $0.nearby.stop($0) }
         await bob.with { await $0.nearby.stop($0) }
     }
@@ -135,7 +135,7 @@ import Testing
             let (hers, his) = (await alice.events(), await bob.events())
             for text in 1...20 { _ = try await alice.send("\(text)", to: bobID) }
             for text in 1...20 { await self.came(his, "\(text)") }
-            let last = try alice.store.messages(with: bobID, limit: 1)[0]
+            let last = try alice.store.messages.messages(with: bobID, limit: 1)[0]
             await self.settled(hers, last.id, .delivered)
             _ = try await bob.acceptRequest(of: aliceWords.id)
             try await bob.markRead(bob.unread(with: aliceWords.id, limit: 99))
@@ -172,7 +172,9 @@ import Testing
             self.air.setFate { _ in .arrives }
             await self.settled(hers, after.id, .delivered)
             #expect(
-                try bob.store.messages(with: aliceWords.id, limit: 9).map(\.content) == [.text("once"), .text("after")])
+                try bob.store.messages.messages(with: aliceWords.id, limit: 9).map(\.content) == [
+                    .text("once"), .text("after"),
+                ])
             await alice.with { await $0.nearby.stop($0) }
             await bob.with { await $0.nearby.stop($0) }
         }
@@ -218,7 +220,7 @@ import Testing
         await self.wait(for: hers) { event in
             if case .changed(let message) = event { message.id == sent.id } else { false }
         }
-        #expect(try alice.store.outgoing(sent.id)?.state == .queued, "it is the server's turn")
+        #expect(try alice.store.messages.outgoing(sent.id)?.state == .queued, "it is the server's turn")
         await alice.with { await $0.nearby.stop($0) }
         await bob.with { await $0.nearby.stop($0) }
     }
@@ -234,7 +236,7 @@ import Testing
         await self.came(his, "one")
         await self.came(his, "two")
         await self.settled(hers, second.id, .delivered)
-        #expect(try bob.store.messages(with: aliceWords.id, limit: 9).count == 2)
+        #expect(try bob.store.messages.messages(with: aliceWords.id, limit: 9).count == 2)
         await alice.with { await $0.nearby.stop($0) }
         await bob.with { await $0.nearby.stop($0) }
     }
@@ -285,15 +287,15 @@ import Testing
             time: Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000) - 10 * 86_400_000))
         let alice = try self.client("alice", aliceWords) { store in
             let keys = IdentityKeys(bobWords).publicKeys
-            _ = try store.pin(keys, of: bobID, name: nil, isBanned: false, at: Timestamp(milliseconds: 1))
-            try store.queue(old)
+            _ = try store.contacts.pin(keys, of: bobID, name: nil, isBanned: false, at: Timestamp(milliseconds: 1))
+            try store.messages.queue(old)
         }
         let bob = try self.client("bob", bobWords)
         let his = await bob.events()
         // He is told of the message as soon as they know each other.
         try await self.meet(alice, bob)
         await self.came(his, "old")
-        #expect(try alice.store.mail(old.id)?.signedAt == old.time)
+        #expect(try alice.store.changes.mail(old.id)?.signedAt == old.time)
         await alice.with { await $0.nearby.stop($0) }
         await bob.with { await $0.nearby.stop($0) }
     }
@@ -313,8 +315,8 @@ import Testing
         try await bob.with { try $0.nearby.connect(NearbyPeer(name: "a")) }
         await self.wait(for: his, news: isOver)
         #expect(await bob.with { $0.nearby.phones.phones.map(\.id) } == [nil])
-        #expect(try bob.store.outgoing(waits.id)?.state == .queued)
-        #expect(try alice.store.messages(with: bobID, limit: 9) == [])
+        #expect(try bob.store.messages.outgoing(waits.id)?.state == .queued)
+        #expect(try alice.store.messages.messages(with: bobID, limit: 9) == [])
         await alice.with { await $0.nearby.stop($0) }
         await bob.with { await $0.nearby.stop($0) }
     }
@@ -322,7 +324,7 @@ import Testing
     @Test func otherKeysThanThePinnedOnesRaiseTheAlarm() async throws {
         let (alice, bob) = try self.both()
         let others = IdentityKeys(.random()).publicKeys
-        _ = try alice.store.pin(others, of: bobID, name: nil, isBanned: false, at: Timestamp(milliseconds: 1))
+        _ = try alice.store.contacts.pin(others, of: bobID, name: nil, isBanned: false, at: Timestamp(milliseconds: 1))
         let (hers, his) = (await alice.events(), await bob.events())
         try await alice.with { try $0.nearby.start(self.air.phone("a"), title: "Alice", $0) }
         try await bob.with { try $0.nearby.start(self.air.phone("b"), title: "Bob", $0) }
@@ -330,7 +332,7 @@ import Testing
         try await bob.with { try $0.nearby.connect(NearbyPeer(name: "a")) }
         await self.wait(for: hers) { $0 == .alarm(.changedKeys(of: bobID)) }
         await self.wait(for: his) { (news: NearbyNews) in if case .disconnected = news { true } else { false } }
-        #expect(try alice.store.contact(bobID)?.keys == others)
+        #expect(try alice.store.contacts.contact(bobID)?.keys == others)
         await alice.with { await $0.nearby.stop($0) }
         await bob.with { await $0.nearby.stop($0) }
     }
@@ -342,7 +344,7 @@ import Testing
     ) async throws -> (alice: WhisperClient, heardProof: Bool) {
         let alice = try self.client("alice", aliceWords) { store in
             guard let pinned else { return }
-            _ = try store.pin(pinned, of: id, name: nil, isBanned: false, at: Timestamp(milliseconds: 1))
+            _ = try store.contacts.pin(pinned, of: id, name: nil, isBanned: false, at: Timestamp(milliseconds: 1))
         }
         let hers = await alice.events()
         try await alice.with { try $0.nearby.start(self.air.phone("a"), title: "Alice", $0) }
@@ -369,7 +371,7 @@ import Testing
                 phone.send(.bytes(NearbyWord.bytes(of: handshake.hello)), to: NearbyPeer(name: "a"), token: 1)
             }, words: .random(), id: bobID)
         #expect(!heardProof)
-        #expect(try alice.store.contact(bobID) == nil)
+        #expect(try alice.store.contacts.contact(bobID) == nil)
     }
 
     @Test func keysThatAreNotAContactsIDsRaiseNoAlarm() async throws {
@@ -405,7 +407,7 @@ import Testing
                 phone.send(.bytes(try NearbyWord.bytes(of: sealed, type: "text")), to: air, token: 2)
             }, words: bobWords, id: bobID)
         #expect(heardProof)
-        #expect(try alice.store.contact(bobID) == nil)
+        #expect(try alice.store.contacts.contact(bobID) == nil)
     }
 
     /// Connects to her, and proves to be somebody.
@@ -449,7 +451,7 @@ import Testing
             await self.wait(for: hers) { (news: NearbyNews) in
                 if case .found(let phone) = news { phone.title == "Bare \(number)" } else { false }
             }
-            #expect(try alice.store.contact(words.id) == nil)
+            #expect(try alice.store.contacts.contact(words.id) == nil)
             phone.send(try self.note("\(number)", from: words, signedBy: words), to: there, token: 4)
             if number < NearbyLimits.strangersPerPeriodMax { await self.came(hers, "\(number)") }
         }
@@ -457,7 +459,7 @@ import Testing
         await self.wait(for: hers) { (news: NearbyNews) in
             if case .found(let phone) = news { phone.title == "Last" } else { false }
         }
-        #expect(try alice.store.contacts().count == NearbyLimits.strangersPerPeriodMax)
+        #expect(try alice.store.contacts.contacts().count == NearbyLimits.strangersPerPeriodMax)
         await alice.with { await $0.nearby.stop($0) }
     }
 
@@ -490,9 +492,9 @@ import Testing
         await self.wait(for: hers) { (news: NearbyNews) in
             if case .found(let phone) = news { phone.title == "Carol" } else { false }
         }
-        let texts = try alice.store.messages(with: bobID, limit: 99).map(\.content)
+        let texts = try alice.store.messages.messages(with: bobID, limit: 99).map(\.content)
         #expect(texts == (1...NearbyLimits.strangerMessagesMax).map { .text("\($0)") })
-        #expect(try alice.store.contact(carolID) == nil)
+        #expect(try alice.store.contacts.contact(carolID) == nil)
         await alice.with { await $0.nearby.stop($0) }
     }
 
@@ -525,7 +527,7 @@ import Testing
                 break
             }
         }
-        #expect(try alice.store.contacts() == [])
+        #expect(try alice.store.contacts.contacts() == [])
         bare.stop()
         await self.wait(for: hers) { (news: NearbyNews) in if case .lost = news { true } else { false } }
         #expect(await alice.with { $0.nearby.phones.phones } == [])

@@ -50,7 +50,7 @@ struct CoreProfile {
         let profile = try Profile.create(
             at: folder, mnemonic: mnemonic, server: server, key: key.flatMap { StoreKey(kind, $0) })
         defer { profile.close() }
-        try profile.store.set(
+        try profile.store.settings.set(
             whisperID: self.keys.publicKeys.id(counter: 0),
             session: StoredSession(
                 token: String(repeating: "A", count: 43), expiresAt: .now + .seconds(30 * 24 * 3_600)))
@@ -78,7 +78,7 @@ struct CoreProfile {
         let start = Timestamp.now - .seconds(shape.stored)
         try self.open { store in
             for (place, (id, keys)) in known.enumerated() {
-                _ = try store.pin(keys, of: id, name: "person \(place)", isBanned: false, at: .now)
+                _ = try store.contacts.pin(keys, of: id, name: "person \(place)", isBanned: false, at: .now)
             }
             for first in stride(from: 0, to: shape.stored, by: Self.batch) {
                 let places = first..<min(first + Self.batch, shape.stored)
@@ -86,7 +86,7 @@ struct CoreProfile {
                     Arrival.message(
                         self.message(place, of: shape, time: start + .seconds(place), isRead: place % 20 != 0))
                 }
-                _ = try store.keep(arrivals, at: .now)
+                _ = try store.messages.keep(arrivals, at: .now)
             }
         }
     }
@@ -162,7 +162,7 @@ struct CoreProfile {
         let readers = self.writers
         try self.open { store in
             for place in 0..<count {
-                try store.queue(
+                try store.messages.queue(
                     Message(
                         id: .random(), peer: readers[place % readers.count].id, direction: .outgoing(.queued),
                         content: .text(self.words()), time: .now))

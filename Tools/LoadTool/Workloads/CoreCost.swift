@@ -175,10 +175,10 @@ private func cipher(in folder: String) throws -> [Figure] {
                             id: .random(), peer: profile.person(), direction: .incoming(isRead: false),
                             content: .text(profile.words()), time: Timestamp.now))
                 }
-                _ = try opened.store.keep(arrivals, at: .now)
+                _ = try opened.store.messages.keep(arrivals, at: .now)
             }
             let reading = ProcessReading()
-            for _ in 0..<500 { _ = try opened.store.page(with: profile.person(), limit: 50) }
+            for _ in 0..<500 { _ = try opened.store.messages.page(with: profile.person(), limit: 50) }
             insert = min(insert, reading.cpu - writing.cpu)
             read = min(read, ProcessReading().cpu - reading.cpu)
         }

@@ -48,7 +48,7 @@ extension WhisperClient {
     ) async throws(FileError) -> Message {
         do {
             guard text.utf8.count <= ClientLimits.textBytesMax else { throw SendError.tooLong(bytes: text.utf8.count) }
-            if let id, let known = try self.store.outgoing(id) { return known }
+            if let id, let known = try self.store.messages.outgoing(id) { return known }
             let peer = try self.writer(to: place)
             let local = "\(UUIDText.random())"
             let secret = FileSecret.random()
@@ -70,8 +70,8 @@ extension WhisperClient {
             message.attachment = Attachment(details: details, state: .waiting)
             do {
                 // The same command may have come twice meanwhile.
-                let known = try self.store.outgoing(message.id)
-                guard try known == nil && self.store.queue(message, secret, local: local) else {
+                let known = try self.store.messages.outgoing(message.id)
+                guard try known == nil && self.store.transfers.queue(message, secret, local: local) else {
                     await self.files.remove(local)
                     guard let known else { throw FileError.tooMany }
                     return known
@@ -125,11 +125,13 @@ extension WhisperClient {
         of id: UUIDText, from author: WhisperID, to target: String
     ) throws(FileError) -> Message {
         do {
-            guard let number = try self.store.number(of: id, from: author) else { throw FileError.notFound }
-            guard try self.store.incoming(id, from: author)?.attachment != nil else { throw FileError.notFound }
+            guard let number = try self.store.transfers.number(of: id, from: author) else { throw FileError.notFound }
+            guard try self.store.messages.incoming(id, from: author)?.attachment != nil else {
+                throw FileError.notFound
+            }
             let local = "\(UUIDText.random())"
-            guard let message = try self.store.want(number, local: local, target: target) else {
-                guard try self.store.hasFile(number) else { throw FileError.notFound }
+            guard let message = try self.store.transfers.want(number, local: local, target: target) else {
+                guard try self.store.transfers.hasFile(number) else { throw FileError.notFound }
                 throw FileError.tooMany
             }
             self.publish(.changed(message))
@@ -146,14 +148,14 @@ extension WhisperClient {
     /// - Parameter author: `nil` for a message of ours.
     /// - Returns: the message as it stands now; `nil` if nothing of it waits.
     package func cancelFile(of id: UUIDText, from author: WhisperID?) async throws(ClientStoreError) -> Message? {
-        guard let number = try self.store.number(of: id, from: author) else { return nil }
+        guard let number = try self.store.transfers.number(of: id, from: author) else { return nil }
         let message = try await self.cancelTransfer(number)
         if let message { self.publish(.changed(message)) }
         return message
     }
 
     private func cancelTransfer(_ number: Int64) async throws(ClientStoreError) -> Message? {
-        guard let (message, target) = try self.store.cancelTransfer(number) else { return nil }
+        guard let (message, target) = try self.store.transfers.cancelTransfer(number) else { return nil }
         if let task = self.transfers[number] {
             task.cancel()
             _ = await task.value
@@ -166,7 +168,7 @@ extension WhisperClient {
     /// A message that is deleted needs no file any more.
     func endTransfer(of message: Message) {
         let author = message.state == nil ? message.peer : nil
-        guard let number = try? self.store.number(of: message.id, from: author) else { return }
+        guard let number = try? self.store.transfers.number(of: message.id, from: author) else { return }
         self.transfers[number]?.cancel()
         self.wishTransfers()
     }
@@ -174,8 +176,8 @@ extension WhisperClient {
     /// Uploads of a conversation that wait, for whoever sends nothing more there.
     func cancelUploads(in place: Conversation) throws(ClientStoreError) -> [Message] {
         var messages: [Message] = []
-        for number in try self.store.waitingUploads(in: place) {
-            guard let (message, _) = try self.store.cancelTransfer(number) else { continue }
+        for number in try self.store.transfers.waitingUploads(in: place) {
+            guard let (message, _) = try self.store.transfers.cancelTransfer(number) else { continue }
             self.transfers[number]?.cancel()
             messages.append(message)
         }
@@ -220,7 +222,7 @@ extension WhisperClient {
         await self.sweepFiles()
         while !Task.isCancelled, self.session.isBound {
             do throws(ClientStoreError) {
-                guard let transfer = try self.store.nextTransfer(except: self.transfersTaken) else {
+                guard let transfer = try self.store.transfers.nextTransfer(except: self.transfersTaken) else {
                     return await self.sweepFiles()
                 }
                 self.transfersTaken.insert(transfer.number)
@@ -244,24 +246,24 @@ extension WhisperClient {
 
     /// Removes sealed files that nothing needs any more.
     private func sweepFiles() async {
-        guard let names = try? self.store.transferFiles() else { return }
+        guard let names = try? self.store.transfers.transferFiles() else { return }
         await self.files.sweep(keeping: names)
     }
 
     private func settle(_ transfer: Transfer, _ outcome: TransferOutcome) async throws(ClientStoreError) {
         switch outcome {
         case .complete where transfer.isUpload:
-            guard let (message, ready) = try self.store.uploaded(transfer.number) else { return }
+            guard let (message, ready) = try self.store.transfers.uploaded(transfer.number) else { return }
             self.publish(.changed(message))
             if message.isDirect { self.outbox.queued(message.id, to: message.peer) }
             self.queue(ready)
         case .complete:
-            if let message = try self.store.downloaded(transfer.number) { self.publish(.changed(message)) }
+            if let message = try self.store.transfers.downloaded(transfer.number) { self.publish(.changed(message)) }
             await self.sweepFiles()
         case .failed(let failure): try await self.giveUp(transfer, failure)
         case .stopped:
             // A session that is refused ends soon, and its end stops this loop.
-            if self.session.isBound, try self.store.isTransferWaiting(transfer.number) {
+            if self.session.isBound, try self.store.transfers.isTransferWaiting(transfer.number) {
                 try await self.postpone(transfer, isFurther: false)
             }
         case .temporary(let isFurther): try await self.postpone(transfer, isFurther: isFurther)
@@ -270,7 +272,7 @@ extension WhisperClient {
 
     private func postpone(_ transfer: Transfer, isFurther: Bool) async throws(ClientStoreError) {
         guard !Task.isCancelled, self.session.isBound else { return }
-        let attempts = try self.store.countAttempt(transfer.number, isFurther: isFurther)
+        let attempts = try self.store.transfers.countAttempt(transfer.number, isFurther: isFurther)
         guard attempts < ClientLimits.transferAttemptsMax else {
             return try await self.giveUp(transfer, .triedTooOften)
         }
@@ -278,7 +280,7 @@ extension WhisperClient {
     }
 
     private func giveUp(_ transfer: Transfer, _ failure: FileFailure) async throws(ClientStoreError) {
-        if let message = try self.store.fail(transfer, failure) { self.publish(.changed(message)) }
+        if let message = try self.store.transfers.fail(transfer, failure) { self.publish(.changed(message)) }
         if let target = transfer.target { await self.files.removePartial(of: target) }
         await self.sweepFiles()
     }
@@ -308,7 +310,7 @@ extension WhisperClient {
             return .complete
         case 400..<500:
             // The URL has ended, or the object was collected: the next attempt asks for another.
-            try? self.store.set(url: nil, of: transfer.number)
+            try? self.store.transfers.set(url: nil, of: transfer.number)
             return .temporary(isFurther: false)
         default: return .temporary(isFurther: false)
         }
@@ -335,7 +337,7 @@ extension WhisperClient {
                 FileSecret.isObjectKey(presigned.objectKey)
             else { return .failure(NoURL(outcome: .failed(.rejected))) }
             do throws(ClientStoreError) {
-                try self.store.set(
+                try self.store.transfers.set(
                     url: (
                         presigned.uploadUrl, presigned.objectKey, Timestamp(milliseconds: presigned.expiresAt)
                     ), of: transfer.number)

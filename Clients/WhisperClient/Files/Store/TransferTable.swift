@@ -42,7 +42,9 @@ struct Transfer: Sendable {
 ///
 /// A row of an upload stays until the server has the message: whoever tries again needs the sealed file. Triggers end
 /// transfers whose messages are sent, deleted or forgotten. `TransferFiles.sweep` removes the files of rows that are gone.
-extension ClientStore {
+package struct TransferTable: Sendable {
+    let store: ClientStore
+
     static func migrateFiles(_ database: Database) throws {
         try database.execute(
             sql: """
@@ -77,25 +79,26 @@ extension ClientStore {
     /// - Parameter local: the name of the sealed file.
     /// - Returns: `false` if `ClientLimits.uploadsMax` wait.
     func queue(_ message: Message, _ secret: FileSecret, local: String) throws(ClientStoreError) -> Bool {
-        try self.write { database -> Bool in
+        try self.store.write { database -> Bool in
             let waiting = try Int.fetchOne(database, sql: "SELECT count(*) FROM transfers WHERE is_upload") ?? 0
             guard waiting < ClientLimits.uploadsMax, let attachment = message.attachment else { return false }
-            try Self.insert(message, in: database)
+            try MessageTable.insert(message, in: database)
             let number = database.lastInsertedRowID
             // It is signed when its file is there.
             try database.run(sql: "UPDATE messages SET signed_at = 0 WHERE number = ?", arguments: [number])
             try Self.set(attachment, secret, of: number, in: database)
             try database.run(
                 sql: "INSERT INTO transfers (message, is_upload, local) VALUES (?, 1, ?)", arguments: [number, local])
-            try Self.noteChanged(Self.key(message.id), to: Self.text(message.state ?? .queued), in: database)
-            if message.isDirect { try Self.accept(message.peer, in: database) }
+            try EventTable.noteChanged(
+                MessageTable.key(message.id), to: MessageTable.text(message.state ?? .queued), in: database)
+            if message.isDirect { try ContactTable.accept(message.peer, in: database) }
             return true
         }
     }
 
     /// Where an upload goes from now on; `nil`: nowhere yet.
     func set(url: (text: String, objectKey: String, expiresAt: Timestamp)?, of number: Int64) throws(ClientStoreError) {
-        try self.write { database in
+        try self.store.write { database in
             try database.run(
                 sql: "UPDATE transfers SET url = ?, url_expires_at = ? WHERE message = ?",
                 arguments: [url?.text, url?.expiresAt.milliseconds, number])
@@ -110,49 +113,49 @@ extension ClientStore {
     /// The server has the file: its message can go.
     /// - Returns: the message as it stands now, and copies for members of its group; `nil` if nobody wants it any more.
     func uploaded(_ number: Int64) throws(ClientStoreError) -> (message: Message, ready: [GroupDeliveryID])? {
-        try self.write { database -> (message: Message, ready: [GroupDeliveryID])? in
+        try self.store.write { database -> (message: Message, ready: [GroupDeliveryID])? in
             guard try Self.isWaiting(number, in: database) else { return nil }
             try database.run(
                 sql: "UPDATE transfers SET is_waiting = 0, url = NULL WHERE message = ?", arguments: [number])
             try Self.set(.complete, of: number, in: database)
-            guard let message = try Self.message(number: number, in: database) else { return nil }
+            guard let message = try ChangeTable.message(number: number, in: database) else { return nil }
             guard let id = message.groupID else { return (message, []) }
             // The members of now, not those of when it was written.
-            guard let group = try Self.group(id, in: database), group.isMember else {
-                try Self.set(.failed(.forbidden), of: message.id, attempts: nil, in: database)
+            guard let group = try GroupTable.group(id, in: database), group.isMember else {
+                try MessageTable.set(.failed(.forbidden), of: message.id, attempts: nil, in: database)
                 return (message.moved(to: .failed(.forbidden)), [])
             }
-            let ready = try Self.queue(message.id, toGroup: group, body: nil, in: database)
-            return (try Self.settleSending(message.id, in: database) ?? message, ready)
+            let ready = try DeliveryTable.queue(message.id, toGroup: group, body: nil, in: database)
+            return (try DeliveryTable.settleSending(message.id, in: database) ?? message, ready)
         }
     }
 
     /// Uploads the file of a message again, if its sealed copy is here.
     /// - Returns: the message as it stands then.
     static func restartUpload(of id: UUIDText, in database: Database) throws -> Message? {
-        guard let number = try Self.outgoingRow(id, in: database)?["number"] as Int64? else { return nil }
+        guard let number = try MessageTable.outgoingRow(id, in: database)?["number"] as Int64? else { return nil }
         try database.run(
             sql: """
                 UPDATE transfers SET is_waiting = 1, attempts = 0, url = NULL WHERE message = ? AND is_upload
                 """, arguments: [number])
         guard database.changesCount == 1 else { return nil }
         try Self.set(.waiting, of: number, in: database)
-        return try Self.message(number: number, in: database)
+        return try ChangeTable.message(number: number, in: database)
     }
 
     /// Queues messages to a group again whose files could not be uploaded, and those of which no copy could be sent: the server
     /// may have dropped the file meanwhile. They go to the members of then.
     func requeueFailedUploads(inGroup id: String) throws(ClientStoreError) -> [Message] {
-        try self.write { database -> [Message] in
+        try self.store.write { database -> [Message] in
             let sql = """
                 SELECT messages.id FROM transfers JOIN messages ON number = message
                 WHERE is_upload AND NOT is_waiting AND group_id = ? AND state = ? ORDER BY number
                 """
-            let failed = Self.text(.failed(.fileNotUploaded))
+            let failed = MessageTable.text(.failed(.fileNotUploaded))
             let messages = try String.fetchAll(database, sql: sql, arguments: [id, failed])
             return try (messages + Self.forgetFailedCopies(ofFilesIn: id, in: database)).compactMap { UUIDText($0) }
                 .compactMap { id in
-                    try Self.set(.queued, of: id, attempts: 0, in: database)
+                    try MessageTable.set(.queued, of: id, attempts: 0, in: database)
                     return try Self.restartUpload(of: id, in: database)
                 }
         }
@@ -162,7 +165,7 @@ extension ClientStore {
     /// cancelled, all copies stay.
     /// - Returns: these messages, which have no copies any more.
     private static func forgetFailedCopies(ofFilesIn group: String, in database: Database) throws -> [String] {
-        let cancelled = Self.text(.failed(.cancelled))
+        let cancelled = MessageTable.text(.failed(.cancelled))
         let sql = """
             SELECT group_sendings.number AS sending, messages.number AS message, messages.id AS id
             FROM group_sendings
@@ -184,7 +187,7 @@ extension ClientStore {
 
     /// Uploads of a conversation that wait.
     func waitingUploads(in place: Conversation) throws(ClientStoreError) -> [Int64] {
-        try self.read { database -> [Int64] in
+        try self.store.read { database -> [Int64] in
             let sql = """
                 SELECT number FROM transfers JOIN messages ON number = message
                 WHERE is_upload AND is_waiting AND \(place.rows) ORDER BY number
@@ -198,7 +201,7 @@ extension ClientStore {
     /// Somebody here wants the file of a message.
     /// - Returns: the message as it stands now; `nil` if `ClientLimits.downloadsMax` wait, or nothing opens its file.
     func want(_ number: Int64, local: String, target: String) throws(ClientStoreError) -> Message? {
-        try self.write { database -> Message? in
+        try self.store.write { database -> Message? in
             let waiting = try Int.fetchOne(database, sql: "SELECT count(*) FROM transfers WHERE NOT is_upload") ?? 0
             guard waiting < ClientLimits.downloadsMax, try Self.secret(of: number, in: database) != nil else {
                 return nil
@@ -209,7 +212,7 @@ extension ClientStore {
                     ON CONFLICT (message) DO UPDATE SET target = excluded.target, attempts = 0
                     """, arguments: [number, local, target])
             try Self.set(.waiting, of: number, in: database)
-            return try Self.message(number: number, in: database)
+            return try ChangeTable.message(number: number, in: database)
         }
     }
 
@@ -218,7 +221,7 @@ extension ClientStore {
     /// The next file to be transferred: those that have failed less often come first.
     /// - Parameter taken: messages whose files somebody transfers already.
     func nextTransfer(except taken: Set<Int64>) throws(ClientStoreError) -> Transfer? {
-        try self.read { database -> Transfer? in
+        try self.store.read { database -> Transfer? in
             let marks = taken.map { _ in "?" }.joined(separator: ", ")
             let sql = """
                 SELECT messages.*, is_upload, local, target, transfers.attempts AS tried, url, url_expires_at
@@ -235,7 +238,7 @@ extension ClientStore {
     /// - Parameter isFurther: whether more of the file is here than before.
     /// - Returns: how many have in a row.
     func countAttempt(_ number: Int64, isFurther: Bool) throws(ClientStoreError) -> Int {
-        try self.write { database -> Int in
+        try self.store.write { database -> Int in
             try database.run(
                 sql: "UPDATE transfers SET attempts = CASE WHEN ? THEN 1 ELSE attempts + 1 END WHERE message = ?",
                 arguments: [isFurther, number])
@@ -245,75 +248,75 @@ extension ClientStore {
     }
 
     func isTransferWaiting(_ number: Int64) throws(ClientStoreError) -> Bool {
-        try self.read { try Self.isWaiting(number, in: $0) }
+        try self.store.read { try Self.isWaiting(number, in: $0) }
     }
 
     /// A transfer will not be tried again by itself.
     /// - Returns: the message as it stands now; `nil` if nobody wants the file any more.
     func fail(_ transfer: Transfer, _ failure: FileFailure) throws(ClientStoreError) -> Message? {
-        try self.write { database -> Message? in
+        try self.store.write { database -> Message? in
             guard try Self.isWaiting(transfer.number, in: database) else { return nil }
             try Self.set(.failed(failure), of: transfer.number, in: database)
             if transfer.isUpload {
                 try database.run(
                     sql: "UPDATE transfers SET is_waiting = 0, url = NULL WHERE message = ?",
                     arguments: [transfer.number])
-                try Self.set(.failed(.fileNotUploaded), of: transfer.message.id, attempts: nil, in: database)
+                try MessageTable.set(.failed(.fileNotUploaded), of: transfer.message.id, attempts: nil, in: database)
             } else {
                 try Self.endDownload(transfer.number, in: database)
             }
-            return try Self.message(number: transfer.number, in: database)
+            return try ChangeTable.message(number: transfer.number, in: database)
         }
     }
 
     /// The host has the file.
     func downloaded(_ number: Int64) throws(ClientStoreError) -> Message? {
-        try self.write { database -> Message? in
+        try self.store.write { database -> Message? in
             guard try Self.isWaiting(number, in: database) else { return nil }
             try Self.set(.complete, of: number, in: database)
             try Self.endDownload(number, in: database)
-            return try Self.message(number: number, in: database)
+            return try ChangeTable.message(number: number, in: database)
         }
     }
 
     /// Nobody wants the file transferred any more. A message of ours goes with it.
     /// - Returns: the message as it stands now, and where its file was to go; `nil` if nothing waits.
     func cancelTransfer(_ number: Int64) throws(ClientStoreError) -> (message: Message, target: String?)? {
-        try self.write { database -> (message: Message, target: String?)? in
+        try self.store.write { database -> (message: Message, target: String?)? in
             guard
                 let row = try Row.fetchOne(
                     database, sql: "SELECT is_upload, target FROM transfers WHERE message = ? AND is_waiting",
                     arguments: [number]),
-                let message = try Self.message(number: number, in: database)
+                let message = try ChangeTable.message(number: number, in: database)
             else { return nil }
             if row["is_upload"] {
-                try Self.set(.failed(.cancelled), of: message.id, attempts: nil, in: database)
+                try MessageTable.set(.failed(.cancelled), of: message.id, attempts: nil, in: database)
             } else {
                 try Self.set(.offered, of: number, in: database)
                 try Self.endDownload(number, in: database)
             }
-            return try Self.message(number: number, in: database).map { ($0, row["target"]) }
+            return try ChangeTable.message(number: number, in: database).map { ($0, row["target"]) }
         }
     }
 
     /// Sealed files that rows name.
     func transferFiles() throws(ClientStoreError) -> Set<String> {
-        try self.read { Set(try String.fetchAll($0, sql: "SELECT local FROM transfers")) }
+        try self.store.read { Set(try String.fetchAll($0, sql: "SELECT local FROM transfers")) }
     }
 
     /// Whether something opens the file of a message.
     func hasFile(_ number: Int64) throws(ClientStoreError) -> Bool {
-        try self.read { try Self.secret(of: number, in: $0) != nil }
+        try self.store.read { try Self.secret(of: number, in: $0) != nil }
     }
 
     /// The number of a message.
     /// - Parameter author: `nil` for one of ours.
     func number(of id: UUIDText, from author: WhisperID?) throws(ClientStoreError) -> Int64? {
-        try self.read { database -> Int64? in
-            guard let author else { return try Self.outgoingRow(id, in: database)?["number"] }
+        try self.store.read { database -> Int64? in
+            guard let author else { return try MessageTable.outgoingRow(id, in: database)?["number"] }
             return try Int64.fetchOne(
                 database, sql: "SELECT number FROM messages WHERE peer = ? AND NOT is_outgoing AND id_key = ?",
-                arguments: ["\(author)", Self.key(id)])
+                arguments: ["\(author)", MessageTable.key(id)])
         }
     }
 
@@ -343,7 +346,7 @@ extension ClientStore {
     private static func set(_ state: Attachment.State, of number: Int64, in database: Database) throws {
         try database.run(
             sql: "UPDATE messages SET file_state = ? WHERE number = ?", arguments: [Self.text(state), number])
-        try Self.noteRevised(number, in: database)
+        try EventTable.noteRevised(number, in: database)
     }
 
     private static func secret(of number: Int64, in database: Database) throws -> FileSecret? {
@@ -365,7 +368,7 @@ extension ClientStore {
     }
 
     private static func transfer(_ row: Row) throws -> Transfer? {
-        guard let message = Self.message(row), let file = try Self.outgoingFile(row) else { return nil }
+        guard let message = MessageTable.message(row), let file = try Self.outgoingFile(row) else { return nil }
         return Transfer(
             number: row["number"], message: message, details: file.details, secret: file.secret,
             isUpload: row["is_upload"], local: row["local"], target: row["target"], attempts: row["tried"],

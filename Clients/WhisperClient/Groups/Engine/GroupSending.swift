@@ -12,11 +12,11 @@ extension WhisperClient {
         guard bytes <= ClientLimits.textBytesMax else { throw .tooLong(bytes: bytes) }
         let (group, ownID) = try self.writable(group: group)
         do {
-            if let id, let known = try self.store.outgoing(id) { return known }
+            if let id, let known = try self.store.messages.outgoing(id) { return known }
             let message = Message(
                 id: id ?? .random(), peer: ownID, groupID: group.id, direction: .outgoing(.queued),
                 content: .text(text), time: self.serverNow, replyTo: replyTo)
-            let (stored, ready) = try self.store.queue(message, toGroup: group)
+            let (stored, ready) = try self.store.deliveries.queue(message, toGroup: group)
             self.publish(.changed(stored))
             self.queue(ready)
             return stored
@@ -28,7 +28,7 @@ extension WhisperClient {
     /// - Returns: the group, if we may write to it, and who we are.
     func writable(group id: String) throws(SendError) -> (Group, WhisperID) {
         let group: Group?
-        do { group = try self.store.group(id) } catch { throw .store(error) }
+        do { group = try self.store.groups.group(id) } catch { throw .store(error) }
         guard let group, let ownID = self.id else { throw .unknownGroup }
         guard group.isMember else { throw .notMember }
         return (group, ownID)
@@ -45,12 +45,12 @@ extension WhisperClient {
         let result: Result<(message: Message, isNew: Bool), ChangeRefusal>
         let id = UUIDText.random()
         do {
-            result = try self.store.queue(
+            result = try self.store.changes.queue(
                 kind, id: id, of: target, in: .group(place.id), ownID: ownID, at: self.serverNow)
             guard case .success((_, true)) = result else { return try result.map(\.message).get() }
             let message = try result.map(\.message).get()
             self.publish(.changed(message))
-            self.queue(try self.store.queuedDeliveries(of: id))
+            self.queue(try self.store.deliveries.queuedDeliveries(of: id))
             return message
         } catch let error as ChangeRefusal {
             throw .refused(error)
@@ -64,8 +64,8 @@ extension WhisperClient {
     /// Sends again what has failed, for those members alone for whom it has, `ClientLimits.retriesMax` messages at a time.
     /// - Returns: the messages that are queued again.
     package func retry(inGroup group: String) throws(ClientStoreError) -> [Message] {
-        var messages = try self.store.requeueFailedUploads(inGroup: group)
-        let (others, ready) = try self.store.requeueFailed(inGroup: group, limit: ClientLimits.retriesMax)
+        var messages = try self.store.transfers.requeueFailedUploads(inGroup: group)
+        let (others, ready) = try self.store.deliveries.requeueFailed(inGroup: group, limit: ClientLimits.retriesMax)
         messages += others
         for message in messages { self.publish(.changed(message)) }
         self.wishTransfers()
@@ -77,9 +77,10 @@ extension WhisperClient {
     /// - Returns: the messages with a cancelled copy or upload.
     package func cancel(inGroup group: String) throws(ClientStoreError) -> [Message] {
         var changed: [UUIDText: Message] = [:]
-        for copy in try self.store.waitingDeliveries(inGroup: group) where !self.groupOutbox.isUnderWay(copy) {
+        for copy in try self.store.deliveries.waitingDeliveries(inGroup: group) where !self.groupOutbox.isUnderWay(copy)
+        {
             self.groupOutbox.settled(copy)
-            if let message = try self.store.set(.failed(.cancelled), of: copy) { changed[copy.id] = message }
+            if let message = try self.store.deliveries.set(.failed(.cancelled), of: copy) { changed[copy.id] = message }
         }
         for message in try self.cancelUploads(in: .group(group)) { changed[message.id] = message }
         for message in changed.values { self.publish(.changed(message)) }
@@ -97,7 +98,7 @@ extension WhisperClient {
 
     /// The keys of somebody are here: what waited for them goes.
     func queueDeliveries(to member: WhisperID) throws(ClientStoreError) {
-        for (copy, attempts) in try self.store.queuedDeliveries(to: member) {
+        for (copy, attempts) in try self.store.deliveries.queuedDeliveries(to: member) {
             self.groupOutbox.queued(copy, to: copy.member, attempts: attempts)
         }
     }
@@ -111,15 +112,15 @@ extension WhisperClient {
             return self.apply(self.groupOutbox.unsendable(copy, .rejected))
         }
         // It goes when the person here has seen whom it is for.
-        if try self.store.isHeld(copy) { return self.groupOutbox.settled(copy) }
-        guard let mail = try self.store.mail(copy) else {
+        if try self.store.newcomers.isHeld(copy) { return self.groupOutbox.settled(copy) }
+        guard let mail = try self.store.deliveries.mail(copy) else {
             return self.apply(self.groupOutbox.unsendable(copy, .cancelled))
         }
-        guard let contact = try self.store.contact(copy.member) else {
+        guard let contact = try self.store.contacts.contact(copy.member) else {
             return self.apply(self.groupOutbox.unsendable(copy, .rejected))
         }
         let time = mail.signedAt ?? self.serverNow
-        if mail.signedAt == nil { try self.store.sign(copy, at: time) }
+        if mail.signedAt == nil { try self.store.deliveries.sign(copy, at: time) }
         let envelope: SignedEnvelope
         do {
             let sealed = try SealedMessage(
@@ -139,7 +140,7 @@ extension WhisperClient {
         do {
             switch verdict {
             case .signAnew(let copy, let attempts):
-                try self.store.sign(copy, at: nil)
+                try self.store.deliveries.sign(copy, at: nil)
                 try self.move(copy, to: .queued, attempts: attempts)
             case .again(let copy, let attempts): try self.move(copy, to: .queued, attempts: attempts)
             case .giveUp(let copy, let reason): try self.move(copy, to: .failed(reason))
@@ -151,12 +152,14 @@ extension WhisperClient {
     }
 
     func move(_ copy: GroupDeliveryID, to state: MessageState, attempts: Int? = nil) throws(ClientStoreError) {
-        if let message = try self.store.set(state, of: copy, attempts: attempts) { self.publish(.changed(message)) }
+        if let message = try self.store.deliveries.set(state, of: copy, attempts: attempts) {
+            self.publish(.changed(message))
+        }
     }
 
     /// The server says how one member's copy fares.
     func progress(_ copy: GroupDeliveryID, _ progress: MessageState.Progress) throws(ClientStoreError) {
         self.groupOutbox.settled(copy)
-        if let message = try self.store.advance(copy, progress) { self.moved(message) }
+        if let message = try self.store.deliveries.advance(copy, progress) { self.moved(message) }
     }
 }

@@ -49,7 +49,7 @@ extension WhisperClient {
     package func updateGroup(_ id: String, _ update: GroupUpdateOrder) async throws(GroupError) -> Group {
         guard self.token != nil else { throw .offline }
         let group: Group?
-        do { group = try self.store.group(id) } catch { throw .store(error) }
+        do { group = try self.store.groups.group(id) } catch { throw .store(error) }
         guard let group, let uuid = GroupIDText.uuid(group.id) else { throw .unknownGroup }
         guard group.isMember else { throw .notMember }
         let signed = self.keys.pair.signed(update, of: group.id, revision: group.revision, at: self.serverNow)
@@ -68,7 +68,7 @@ extension WhisperClient {
         by frame: some ClientFrame, adding members: [WhisperID], to id: String?
     ) async throws(GroupError) -> Group {
         let answer: (any ServerFrame)?
-        do { try self.store.expect(members, in: id) } catch { throw .store(error) }
+        do { try self.store.newcomers.expect(members, in: id) } catch { throw .store(error) }
         do throws(LiveError) {
             answer = try await self.ask(frame)
         } catch {
@@ -79,14 +79,14 @@ extension WhisperClient {
             case .refused(let code, _): refusal = .refused(code)
             default: throw .noAnswer
             }
-            do { try self.store.expectNobody(in: id) } catch { throw .store(error) }
+            do { try self.store.newcomers.expectNobody(in: id) } catch { throw .store(error) }
             throw refusal
         }
         guard let event = answer as? GroupEvent, let ownID = self.id else { throw .noAnswer }
         let group = Group(event.group, ownID: ownID)
         do {
-            try self.store.expectNobody(in: id)
-            return try self.store.group(group.id) ?? group
+            try self.store.newcomers.expectNobody(in: id)
+            return try self.store.groups.group(group.id) ?? group
         } catch {
             throw .store(error)
         }
@@ -97,11 +97,13 @@ extension WhisperClient {
     /// - Throws: `.notAgreed` if that is needed.
     package func admit(_ members: [WhisperID], to id: String, isAgreed: Bool) throws(GroupError) -> Group {
         do {
-            guard let group = try self.store.group(id) else { throw GroupError.unknownGroup }
+            guard let group = try self.store.groups.group(id) else { throw GroupError.unknownGroup }
             let newcomers = members.filter(group.newcomers.contains)
             guard !newcomers.isEmpty else { return group }
             guard isAgreed || !group.areOthersVerified else { throw GroupError.notAgreed }
-            guard let ready = try self.store.admit(newcomers, to: id), let admitted = try self.store.group(id) else {
+            guard let ready = try self.store.newcomers.admit(newcomers, to: id),
+                let admitted = try self.store.groups.group(id)
+            else {
                 return group
             }
             self.publish(.group(admitted, GroupChange()))
@@ -125,7 +127,7 @@ extension WhisperClient {
             change.vouched = try self.vouched(for: event)
             self.keep(group, change)
             // The list may have brought this revision before its event, which alone says who vouches for whom.
-            if try self.store.group(group.id)?.revision == group.revision {
+            if try self.store.groups.group(group.id)?.revision == group.revision {
                 _ = try? self.admit(change.vouched.sorted(), to: group.id, isAgreed: true)
             }
         } catch {
@@ -137,12 +139,12 @@ extension WhisperClient {
     /// The members that the actor's signature adds. It counts if the actor's keys are pinned here, and the actor was
     /// known here as somebody who may add. Our own changes need no signature.
     private func vouched(for event: GroupEvent) throws(ClientStoreError) -> Set<WhisperID> {
-        guard let signed = event.signed, let actor = try self.store.contact(event.actor),
+        guard let signed = event.signed, let actor = try self.store.contacts.contact(event.actor),
             event.isSigned(by: actor.keys)
         else { return [] }
         guard event.event == .updated else { return Set(signed.added).union([actor.id]) }
         let id = Conversation.key(ofGroup: "\(GroupIDText.prefix)\(event.group.groupID)")
-        guard let known = try self.store.group(id), !known.newcomers.contains(actor.id),
+        guard let known = try self.store.groups.group(id), !known.newcomers.contains(actor.id),
             let role = known.role(of: actor.id), role != .member
         else { return [] }
         return Set(signed.added)
@@ -150,7 +152,7 @@ extension WhisperClient {
 
     private func keep(_ group: Group, _ change: GroupChange) {
         do {
-            if let kept = try self.store.keep(group, change) { self.publish(.group(kept, change)) }
+            if let kept = try self.store.groups.keep(group, change) { self.publish(.group(kept, change)) }
         } catch {
             self.storeFailed(error)
         }
@@ -161,7 +163,7 @@ extension WhisperClient {
     /// Asks for the list of groups if it is owed, and for the keys of members. One at a time, as long as a connection lives.
     func tendGroups() async {
         do {
-            if try self.store.owesGroupList() { try await self.listGroups() }
+            if try self.store.groups.owesGroupList() { try await self.listGroups() }
         } catch {
             self.logger.debug("the list of groups could not be fetched")
         }
@@ -169,7 +171,7 @@ extension WhisperClient {
     }
 
     private func listGroups() async throws {
-        let known = try self.store.groupRevisions()
+        let known = try self.store.groups.groupRevisions()
         var ids: Set<String> = []
         var cursor: String?
         // The server ends its list long before this bound.
@@ -183,7 +185,9 @@ extension WhisperClient {
             }
             cursor = page.nextCursor
             guard cursor == nil else { continue }
-            for left in try self.store.groupsListed(ids, known: known) { self.publish(.group(left, GroupChange())) }
+            for left in try self.store.groups.groupsListed(ids, known: known) {
+                self.publish(.group(left, GroupChange()))
+            }
             return
         }
     }
@@ -193,7 +197,9 @@ extension WhisperClient {
         var tried: Set<WhisperID> = []
         while self.session.isBound, !Task.isCancelled, tried.count < ClientLimits.groupMembersLookedUpMax {
             let member: WhisperID?
-            do { member = try self.store.memberWithoutKeys(except: tried) } catch { return self.storeFailed(error) }
+            do { member = try self.store.deliveries.memberWithoutKeys(except: tried) } catch {
+                return self.storeFailed(error)
+            }
             guard let member else { return }
             do throws(ContactError) {
                 // Queues what waits for them.
@@ -215,7 +221,9 @@ extension WhisperClient {
 
     private func giveUp(to member: WhisperID, _ reason: FailureReason) {
         do {
-            for copy in try self.store.waitingDeliveries(to: member) { try self.move(copy, to: .failed(reason)) }
+            for copy in try self.store.deliveries.waitingDeliveries(to: member) {
+                try self.move(copy, to: .failed(reason))
+            }
         } catch {
             self.storeFailed(error)
         }

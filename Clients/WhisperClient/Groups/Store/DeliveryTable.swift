@@ -18,7 +18,9 @@ package struct GroupMail: Sendable, Equatable {
 ///
 /// A sending is a message, whose text stands in `messages`, or a change with a body of its own. A change that everybody's
 /// server copy has is forgotten. Copies of a message stay, because they say who has read it.
-extension ClientStore {
+package struct DeliveryTable: Sendable {
+    let store: ClientStore
+
     // MARK: Queueing
 
     /// Keeps a new message of ours to a group, with a copy for each member, before anything is sent.
@@ -26,8 +28,8 @@ extension ClientStore {
     package func queue(
         _ message: Message, toGroup group: Group
     ) throws(ClientStoreError) -> (message: Message, ready: [GroupDeliveryID]) {
-        try self.write { database -> (message: Message, ready: [GroupDeliveryID]) in
-            try Self.insert(message, in: database)
+        try self.store.write { database -> (message: Message, ready: [GroupDeliveryID]) in
+            try MessageTable.insert(message, in: database)
             let ready = try Self.queue(message.id, toGroup: group, body: nil, in: database)
             let changed = try Self.settleSending(message.id, in: database)
             return (changed ?? message, ready)
@@ -40,13 +42,13 @@ extension ClientStore {
     ) throws -> [GroupDeliveryID] {
         try database.run(
             sql: "INSERT INTO group_sendings (id, id_key, group_id, body) VALUES (?, ?, ?, ?)",
-            arguments: ["\(id)", Self.key(id), group.id, body])
+            arguments: ["\(id)", MessageTable.key(id), group.id, body])
         let number = database.lastInsertedRowID
-        let ownID = try Self.whisperID(in: database)
-        let newcomers = try Self.newcomers(ofGroup: group.id, in: database)
+        let ownID = try SettingsTable.whisperID(in: database)
+        let newcomers = try NewcomerTable.newcomers(ofGroup: group.id, in: database)
         var ready: [GroupDeliveryID] = []
         for member in group.members where member.id != ownID {
-            let contact = try Self.contact(member.id, in: database)
+            let contact = try ContactTable.contact(member.id, in: database)
             guard contact?.isBlocked != true else { continue }
             try database.run(
                 sql: "INSERT INTO group_deliveries (sending, member, state) VALUES (?, ?, 'queued')",
@@ -66,12 +68,12 @@ extension ClientStore {
     package func queuedDeliveries(
         to member: WhisperID? = nil
     ) throws(ClientStoreError) -> [(copy: GroupDeliveryID, attempts: Int)] {
-        try self.read { database -> [(copy: GroupDeliveryID, attempts: Int)] in
+        try self.store.read { database -> [(copy: GroupDeliveryID, attempts: Int)] in
             let sql = """
                 SELECT group_sendings.id AS id, member, attempts FROM group_deliveries
                     JOIN group_sendings ON group_sendings.number = sending
                 WHERE state = 'queued' AND (?1 IS NULL OR member = ?1) AND member IN (SELECT id FROM contacts)
-                    AND \(Self.isForSomebodySeen)
+                    AND \(NewcomerTable.isForSomebodySeen)
                 ORDER BY sending
                 """
             return try Row.fetchAll(database, sql: sql, arguments: [member.map { "\($0)" }]).compactMap { row in
@@ -82,20 +84,20 @@ extension ClientStore {
 
     /// Copies of one sending that wait and can go.
     package func queuedDeliveries(of id: UUIDText) throws(ClientStoreError) -> [GroupDeliveryID] {
-        try self.read { database -> [GroupDeliveryID] in
+        try self.store.read { database -> [GroupDeliveryID] in
             let sql = """
                 SELECT group_sendings.id AS id, member FROM group_deliveries
                     JOIN group_sendings ON group_sendings.number = sending
                 WHERE id_key = ? AND state = 'queued' AND member IN (SELECT id FROM contacts)
-                    AND \(Self.isForSomebodySeen) ORDER BY member
+                    AND \(NewcomerTable.isForSomebodySeen) ORDER BY member
                 """
-            return try Row.fetchAll(database, sql: sql, arguments: [Self.key(id)]).compactMap(Self.copy)
+            return try Row.fetchAll(database, sql: sql, arguments: [MessageTable.key(id)]).compactMap(Self.copy)
         }
     }
 
     /// Somebody whose keys are not here, and for whom a copy waits.
     package func memberWithoutKeys(except tried: Set<WhisperID>) throws(ClientStoreError) -> WhisperID? {
-        try self.read { database -> WhisperID? in
+        try self.store.read { database -> WhisperID? in
             let sql = """
                 SELECT DISTINCT member FROM group_deliveries
                 WHERE state = 'queued' AND member NOT IN (SELECT id FROM contacts) ORDER BY member LIMIT ?
@@ -116,14 +118,15 @@ extension ClientStore {
 
     /// The copy as it is to be sent; `nil` if its message was deleted meanwhile, or the copy does not wait.
     package func mail(_ copy: GroupDeliveryID) throws(ClientStoreError) -> GroupMail? {
-        try self.read { database -> GroupMail? in
+        try self.store.read { database -> GroupMail? in
             let sql = """
                 SELECT group_sendings.*, signed_at FROM group_sendings
                     JOIN group_deliveries ON sending = number AND member = ?
                 WHERE id_key = ? AND state = 'queued'
                 """
             guard
-                let row = try Row.fetchOne(database, sql: sql, arguments: ["\(copy.member)", Self.key(copy.id)])
+                let row = try Row.fetchOne(
+                    database, sql: sql, arguments: ["\(copy.member)", MessageTable.key(copy.id)])
             else { return nil }
             let signedAt = (row["signed_at"] as Int64?).map { Timestamp(milliseconds: $0) }
             if let body = row["body"] as [UInt8]? {
@@ -132,11 +135,11 @@ extension ClientStore {
                     groupID: row["group_id"], body: Array(body), messageType: body.first == 0 ? "file" : "text",
                     signedAt: signedAt)
             }
-            guard let message = try Self.outgoingRow(copy.id, in: database),
-                case .text(let text)? = Self.message(message)?.content
+            guard let message = try MessageTable.outgoingRow(copy.id, in: database),
+                case .text(let text)? = MessageTable.message(message)?.content
             else { return nil }
-            let file = try Self.outgoingFile(message)
-            let body = MessageBody(text, file, replyTo: Self.message(message)?.replyTo)
+            let file = try TransferTable.outgoingFile(message)
+            let body = MessageBody(text, file, replyTo: MessageTable.message(message)?.replyTo)
             return GroupMail(
                 groupID: row["group_id"], body: body.bytes, messageType: body.messageType, signedAt: signedAt,
                 file: file)
@@ -145,7 +148,7 @@ extension ClientStore {
 
     /// Each attempt from now on carries this time; `nil`: the next one gets a new one.
     package func sign(_ copy: GroupDeliveryID, at time: Timestamp?) throws(ClientStoreError) {
-        try self.write { database in
+        try self.store.write { database in
             try Self.update(copy, "signed_at = ?", [time?.milliseconds], in: database)
         }
     }
@@ -155,19 +158,19 @@ extension ClientStore {
     package func set(
         _ state: MessageState, of copy: GroupDeliveryID, attempts: Int? = nil
     ) throws(ClientStoreError) -> Message? {
-        try self.write { database -> Message? in
+        try self.store.write { database -> Message? in
             try Self.update(
-                copy, "state = ?, attempts = coalesce(?, attempts)", [Self.text(state), attempts], in: database)
+                copy, "state = ?, attempts = coalesce(?, attempts)", [MessageTable.text(state), attempts], in: database)
             return try Self.settleSending(copy.id, in: database)
         }
     }
 
     /// Whether something of ours with this id goes, or went, to a group.
     package func isGroupSending(_ id: UUIDText) throws(ClientStoreError) -> Bool {
-        try self.read { database -> Bool in
+        try self.store.read { database -> Bool in
             try Bool.fetchOne(
                 database, sql: "SELECT EXISTS (SELECT 1 FROM group_sendings WHERE id_key = ?)",
-                arguments: [Self.key(id)]) ?? false
+                arguments: [MessageTable.key(id)]) ?? false
         }
     }
 
@@ -176,16 +179,18 @@ extension ClientStore {
     package func advance(
         _ copy: GroupDeliveryID, _ progress: MessageState.Progress
     ) throws(ClientStoreError) -> Message? {
-        try self.write { database -> Message? in
+        try self.store.write { database -> Message? in
             let sql = """
                 SELECT state FROM group_deliveries JOIN group_sendings ON number = sending
                 WHERE id_key = ? AND member = ?
                 """
             guard
-                var state = try String.fetchOne(database, sql: sql, arguments: [Self.key(copy.id), "\(copy.member)"])
-                    .map(Self.state), state.advance(progress)
+                var state = try String.fetchOne(
+                    database, sql: sql, arguments: [MessageTable.key(copy.id), "\(copy.member)"]
+                )
+                .map(MessageTable.state), state.advance(progress)
             else { return nil }
-            try Self.update(copy, "state = ?", [Self.text(state)], in: database)
+            try Self.update(copy, "state = ?", [MessageTable.text(state)], in: database)
             return try Self.settleSending(copy.id, in: database)
         }
     }
@@ -197,7 +202,7 @@ extension ClientStore {
             sql: """
                 UPDATE group_deliveries SET \(assignments)
                 WHERE member = ? AND sending = (SELECT number FROM group_sendings WHERE id_key = ?)
-                """, arguments: values + ["\(copy.member)", Self.key(copy.id)])
+                """, arguments: values + ["\(copy.member)", MessageTable.key(copy.id)])
     }
 
     /// Brings the message to where its copies are, or forgets a change that all copies have left.
@@ -206,7 +211,7 @@ extension ClientStore {
         guard
             let sending = try Row.fetchOne(
                 database, sql: "SELECT number, body IS NULL AS is_message FROM group_sendings WHERE id_key = ?",
-                arguments: [Self.key(id)])
+                arguments: [MessageTable.key(id)])
         else { return nil }
         let number: Int64 = sending["number"]
         guard sending["is_message"] as Bool else {
@@ -223,28 +228,30 @@ extension ClientStore {
         }
         let states = try String.fetchAll(
             database, sql: "SELECT state FROM group_deliveries WHERE sending = ?", arguments: [number])
-        let progress = GroupProgress(of: states.map(Self.state))
-        guard let message = try Self.outgoing(id, in: database),
+        let progress = GroupProgress(of: states.map(MessageTable.state))
+        guard let message = try MessageTable.outgoing(id, in: database),
             message.state != progress.state || message.failedMembers != progress.failed
         else { return nil }
         try database.run(
             sql: "UPDATE messages SET state = ?, failed_members = ? WHERE is_outgoing AND id_key = ?",
-            arguments: [Self.text(progress.state), progress.failed, Self.key(id)])
-        try Self.noteChanged(Self.key(id), to: Self.text(progress.state), in: database)
-        return try Self.outgoing(id, in: database)
+            arguments: [MessageTable.text(progress.state), progress.failed, MessageTable.key(id)])
+        try EventTable.noteChanged(MessageTable.key(id), to: MessageTable.text(progress.state), in: database)
+        return try MessageTable.outgoing(id, in: database)
     }
 
     // MARK: At the wish of the person here
 
     /// How each member's copy of a message of ours stands, by their ids.
     package func deliveries(of id: UUIDText) throws(ClientStoreError) -> [GroupDelivery] {
-        try self.read { database -> [GroupDelivery] in
+        try self.store.read { database -> [GroupDelivery] in
             let sql = """
                 SELECT member, state FROM group_deliveries JOIN group_sendings ON number = sending
                 WHERE id_key = ? ORDER BY member
                 """
-            return try Row.fetchAll(database, sql: sql, arguments: [Self.key(id)]).compactMap { row in
-                WhisperID(row["member"] as String).map { GroupDelivery(member: $0, state: Self.state(row["state"])) }
+            return try Row.fetchAll(database, sql: sql, arguments: [MessageTable.key(id)]).compactMap { row in
+                WhisperID(row["member"] as String).map {
+                    GroupDelivery(member: $0, state: MessageTable.state(row["state"]))
+                }
             }
         }
     }
@@ -254,8 +261,8 @@ extension ClientStore {
     package func requeueFailed(
         inGroup id: String, limit: Int
     ) throws(ClientStoreError) -> (messages: [Message], ready: [GroupDeliveryID]) {
-        try self.write { database -> (messages: [Message], ready: [GroupDeliveryID]) in
-            let cancelled = Self.text(.failed(.cancelled))
+        try self.store.write { database -> (messages: [Message], ready: [GroupDeliveryID]) in
+            let cancelled = MessageTable.text(.failed(.cancelled))
             let sql = """
                 SELECT number, id FROM group_sendings WHERE group_id = ? AND number IN (
                     SELECT sending FROM group_deliveries WHERE state LIKE 'failed:%' AND state <> ?)
@@ -264,7 +271,7 @@ extension ClientStore {
                             AND kind = 'text'))
                 ORDER BY number LIMIT ?
                 """
-            let newcomers = try Self.newcomers(ofGroup: id, in: database)
+            let newcomers = try NewcomerTable.newcomers(ofGroup: id, in: database)
             var messages: [Message] = []
             var ready: [GroupDeliveryID] = []
             for row in try Row.fetchAll(database, sql: sql, arguments: [id, cancelled, limit]) {
@@ -282,7 +289,9 @@ extension ClientStore {
                         """, arguments: [number, cancelled])
                 guard let id = UUIDText(row["id"] as String) else { continue }
                 for member in failed.compactMap({ WhisperID($0) }) {
-                    guard try Self.contact(member, in: database) != nil, !newcomers.contains(member) else { continue }
+                    guard try ContactTable.contact(member, in: database) != nil, !newcomers.contains(member) else {
+                        continue
+                    }
                     ready.append(GroupDeliveryID(id: id, member: member))
                 }
                 if let message = try Self.settleSending(id, in: database) { messages.append(message) }
@@ -293,7 +302,7 @@ extension ClientStore {
 
     /// All copies that wait in a group, whether they can go or not.
     package func waitingDeliveries(inGroup id: String) throws(ClientStoreError) -> [GroupDeliveryID] {
-        try self.read { database -> [GroupDeliveryID] in
+        try self.store.read { database -> [GroupDeliveryID] in
             let sql = """
                 SELECT group_sendings.id AS id, member FROM group_deliveries JOIN group_sendings ON number = sending
                 WHERE group_id = ? AND state = 'queued' ORDER BY sending, member
@@ -304,7 +313,7 @@ extension ClientStore {
 
     /// Copies for somebody whose keys cannot be had.
     package func waitingDeliveries(to member: WhisperID) throws(ClientStoreError) -> [GroupDeliveryID] {
-        try self.read { database -> [GroupDeliveryID] in
+        try self.store.read { database -> [GroupDeliveryID] in
             let sql = """
                 SELECT group_sendings.id AS id, member FROM group_deliveries JOIN group_sendings ON number = sending
                 WHERE member = ? AND state = 'queued' ORDER BY sending

@@ -2,7 +2,9 @@ package import Contract
 import SQLite
 
 /// The only code that reads or writes `chat_groups`, `group_members` and `group_listing`.
-extension ClientStore {
+package struct GroupTable: Sendable {
+    let store: ClientStore
+
     static func migrateGroups(_ database: Database) throws {
         // Mail of groups came before groups were known: each gets a row that says so.
         try database.execute(
@@ -40,7 +42,7 @@ extension ClientStore {
     /// Takes what the server says of a group, unless something later is known.
     /// - Returns: the group as it stands now, or `nil` if it was no news.
     package func keep(_ group: Group, _ change: GroupChange) throws(ClientStoreError) -> Group? {
-        try self.write { database -> Group? in
+        try self.store.write { database -> Group? in
             let known = try Self.group(group.id, in: database)
             if let known {
                 guard group.revision > known.revision else { return nil }
@@ -64,8 +66,8 @@ extension ClientStore {
                     sql: "INSERT INTO group_members VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
                     arguments: [group.id, "\(member.id)", member.role.rawValue, member.joinedAt.milliseconds])
             }
-            try Self.setNewcomers(of: group, insteadOf: known, change, in: database)
-            try Self.note(.group(group, change), in: database)
+            try NewcomerTable.setNewcomers(of: group, insteadOf: known, change, in: database)
+            try EventTable.note(.group(group, change), in: database)
             return try Self.group(group.id, in: database)
         }
     }
@@ -76,26 +78,26 @@ extension ClientStore {
     ///   - known: the revisions before the list was asked for. A group that changed meanwhile stays as it is.
     /// - Returns: groups that we were in, and that are not in the list.
     package func groupsListed(_ ids: Set<String>, known: [String: Int64]) throws(ClientStoreError) -> [Group] {
-        try self.write { database -> [Group] in
+        try self.store.write { database -> [Group] in
             try database.run(sql: "UPDATE group_listing SET is_owed = 0")
             return try Self.groups(in: database).compactMap { group in
                 guard group.isMember, !ids.contains(group.id), known[group.id] == group.revision else { return nil }
                 var left = group
                 left.isMember = false
                 try database.run(sql: "UPDATE chat_groups SET is_member = 0 WHERE id = ?", arguments: [group.id])
-                try Self.note(.group(left, GroupChange()), in: database)
+                try EventTable.note(.group(left, GroupChange()), in: database)
                 return left
             }
         }
     }
 
     package func owesGroupList() throws(ClientStoreError) -> Bool {
-        try self.read { try Bool.fetchOne($0, sql: "SELECT is_owed FROM group_listing") ?? true }
+        try self.store.read { try Bool.fetchOne($0, sql: "SELECT is_owed FROM group_listing") ?? true }
     }
 
     /// Groups may have changed without a word to this device.
     package func oweGroupList() throws(ClientStoreError) {
-        try self.write { try Self.oweGroupList(in: $0) }
+        try self.store.write { try Self.oweGroupList(in: $0) }
     }
 
     private static func oweGroupList(in database: Database) throws {
@@ -112,16 +114,16 @@ extension ClientStore {
     // MARK: Reading
 
     package func group(_ id: String) throws(ClientStoreError) -> Group? {
-        try self.read { try Self.group(id, in: $0) }
+        try self.store.read { try Self.group(id, in: $0) }
     }
 
     /// By their titles.
     package func groups() throws(ClientStoreError) -> [Group] {
-        try self.read { try Self.groups(in: $0) }
+        try self.store.read { try Self.groups(in: $0) }
     }
 
     package func groupRevisions() throws(ClientStoreError) -> [String: Int64] {
-        try self.read { database -> [String: Int64] in
+        try self.store.read { database -> [String: Int64] in
             try Row.fetchAll(database, sql: "SELECT id, revision FROM chat_groups").reduce(into: [:]) {
                 $0[$1["id"]] = $1["revision"]
             }
@@ -150,19 +152,19 @@ extension ClientStore {
             }
             return Group.Member(id: member, role: role, joinedAt: Timestamp(milliseconds: row["joined_at"]))
         }
-        let newcomers = try Self.newcomers(ofGroup: id, in: database)
+        let newcomers = try NewcomerTable.newcomers(ofGroup: id, in: database)
         return Group(
             id: id, title: row["title"], createdAt: Timestamp(milliseconds: row["created_at"]),
             updatedAt: Timestamp(milliseconds: row["updated_at"]), revision: row["revision"],
             isMember: row["is_member"], members: members, newcomers: newcomers,
-            areOthersVerified: try !newcomers.isEmpty && Self.areOthersVerified(inGroup: id, in: database))
+            areOthersVerified: try !newcomers.isEmpty && NewcomerTable.areOthersVerified(inGroup: id, in: database))
     }
 
     // MARK: People
 
     /// Whether somebody is here because of groups. Then their keys are no request.
     package func isKnownByGroup(_ id: WhisperID) throws(ClientStoreError) -> Bool {
-        try self.read { try Self.isKnownByGroup("\(id)", in: $0) }
+        try self.store.read { try Self.isKnownByGroup("\(id)", in: $0) }
     }
 
     static func isKnownByGroup(_ id: String, in database: Database) throws -> Bool {
@@ -176,7 +178,7 @@ extension ClientStore {
 
     /// Whether this is the first message to us alone of a stranger who was known by groups: a request.
     static func isFirstRequest(of peer: WhisperID, in database: Database) throws -> Bool {
-        guard try Self.contact(peer, in: database)?.isStranger == true else { return false }
+        guard try ContactTable.contact(peer, in: database)?.isStranger == true else { return false }
         let hasWritten = try Bool.fetchOne(
             database, sql: "SELECT EXISTS (SELECT 1 FROM messages WHERE peer = ? AND group_id IS NULL)",
             arguments: ["\(peer)"])

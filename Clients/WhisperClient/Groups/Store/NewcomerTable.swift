@@ -6,7 +6,9 @@ import SQLite
 ///
 /// The list of members is the server's word. A server that lists one member more would read the next message, so a copy for a
 /// newcomer waits until the person has seen who it is.
-extension ClientStore {
+package struct NewcomerTable: Sendable {
+    let store: ClientStore
+
     static func migrateNewcomers(_ database: Database) throws {
         try database.execute(
             sql: """
@@ -24,7 +26,7 @@ extension ClientStore {
     /// The person here is about to add these: whatever becomes of the question, they are no newcomers.
     /// - Parameter id: `nil` for a group to be made. Leftovers of another one are forgotten.
     func expect(_ members: [WhisperID], in id: String?) throws(ClientStoreError) {
-        try self.write { database in
+        try self.store.write { database in
             if id == nil { try Self.expectNobody(in: Self.groupBeingMade, database) }
             for member in members {
                 try database.run(
@@ -36,7 +38,7 @@ extension ClientStore {
 
     /// The question has its answer.
     func expectNobody(in id: String?) throws(ClientStoreError) {
-        try self.write { try Self.expectNobody(in: id ?? Self.groupBeingMade, $0) }
+        try self.store.write { try Self.expectNobody(in: id ?? Self.groupBeingMade, $0) }
     }
 
     private static func expectNobody(in id: String, _ database: Database) throws {
@@ -50,7 +52,7 @@ extension ClientStore {
     static func setNewcomers(
         of group: Group, insteadOf known: Group?, _ change: GroupChange, in database: Database
     ) throws {
-        let ownID = try Self.whisperID(in: database)
+        let ownID = try SettingsTable.whisperID(in: database)
         let isOurs = change.actor != nil && change.actor == ownID
         let expected = try String.fetchAll(
             database, sql: "SELECT member FROM group_newcomers WHERE group_id IN (?, ?) AND is_expected",
@@ -79,7 +81,7 @@ extension ClientStore {
             try database.run(
                 sql: "DELETE FROM group_deliveries WHERE sending = ? AND member = ?",
                 arguments: [row["number"] as Int64, "\(member)"])
-            if let id = UUIDText(row["id"] as String) { _ = try Self.settleSending(id, in: database) }
+            if let id = UUIDText(row["id"] as String) { _ = try DeliveryTable.settleSending(id, in: database) }
         }
     }
 
@@ -99,7 +101,7 @@ extension ClientStore {
                 WHERE group_id = ?1 AND member <> ?2 AND NOT EXISTS (
                     SELECT 1 FROM group_newcomers n
                     WHERE n.group_id = ?1 AND n.member = group_members.member AND NOT is_expected)
-                """, arguments: [id, try Self.whisperID(in: database).map { "\($0)" } ?? ""])
+                """, arguments: [id, try SettingsTable.whisperID(in: database).map { "\($0)" } ?? ""])
         return !states.isEmpty && states.allSatisfy { $0 }
     }
 
@@ -112,7 +114,7 @@ extension ClientStore {
     /// The person here has seen these members.
     /// - Returns: copies that can go now, or `nil` if none of them was a newcomer.
     package func admit(_ members: [WhisperID], to id: String) throws(ClientStoreError) -> [GroupDeliveryID]? {
-        let ready = try self.write { database -> [GroupDeliveryID]? in
+        let ready = try self.store.write { database -> [GroupDeliveryID]? in
             var isNews = false
             for member in members {
                 try database.run(
@@ -120,8 +122,8 @@ extension ClientStore {
                     arguments: [id, "\(member)"])
                 if database.changesCount > 0 { isNews = true }
             }
-            guard isNews, let group = try Self.group(id, in: database) else { return nil }
-            try Self.note(.group(group, GroupChange()), in: database)
+            guard isNews, let group = try GroupTable.group(id, in: database) else { return nil }
+            try EventTable.note(.group(group, GroupChange()), in: database)
             return try members.flatMap { try Self.waitingCopies(for: $0, inGroup: id, in: database) }
         }
         return ready
@@ -142,13 +144,13 @@ extension ClientStore {
 
     /// Whether a copy waits for the person here to see whom it is for.
     func isHeld(_ copy: GroupDeliveryID) throws(ClientStoreError) -> Bool {
-        try self.read { database -> Bool in
+        try self.store.read { database -> Bool in
             try Bool.fetchOne(
                 database,
                 sql: """
                     SELECT EXISTS (SELECT 1 FROM group_sendings s JOIN group_newcomers n ON n.group_id = s.group_id
                         WHERE s.id_key = ? AND n.member = ? AND NOT n.is_expected)
-                    """, arguments: [Self.key(copy.id), "\(copy.member)"]) ?? false
+                    """, arguments: [MessageTable.key(copy.id), "\(copy.member)"]) ?? false
         }
     }
 }

@@ -108,7 +108,7 @@ package struct LiveStore: Sendable {
 
     /// The profile of this identity and its secret, both drawn the first time they are asked for.
     func profile() throws(ClientStoreError) -> (id: UUIDText, secret: SecretBytes) {
-        if let kept = try self.store.liveProfile().flatMap({ Base64.decode($0) }) {
+        if let kept = try self.store.settings.liveProfile().flatMap({ Base64.decode($0) }) {
             guard let text = self.seal.open(kept, place: Self.profilePlace), text.count > UUIDText.textLength,
                 let id = UUIDText(ascii: text.prefix(UUIDText.textLength))
             else { throw .failed("the profile of live conversations is of another identity") }
@@ -124,14 +124,14 @@ package struct LiveStore: Sendable {
         let sealed = self.seal.seal(Array("\(id)".utf8) + secret.bytes, place: Self.profilePlace)
         let text = String(decoding: Base64.encode(sealed), as: UTF8.self)
         try self.store.write { database in
-            try ClientStore.set("liveProfile", to: text, in: database)
-            try ClientStore.set("nextProfileSecret", to: nil, in: database)
+            try SettingsTable.set("liveProfile", to: text, in: database)
+            try SettingsTable.set("nextProfileSecret", to: nil, in: database)
         }
     }
 
     /// The next secret of our profile, while the renewal is under way.
     func nextProfileSecret() throws(ClientStoreError) -> SecretBytes? {
-        try self.store.read { try ClientStore.setting("nextProfileSecret", in: $0) }
+        try self.store.read { try SettingsTable.setting("nextProfileSecret", in: $0) }
             .flatMap { Base64.decode($0) }
             .flatMap { self.seal.open($0, place: Self.nextSecretPlace) }
             .map { SecretBytes($0) }
@@ -142,7 +142,7 @@ package struct LiveStore: Sendable {
         if let kept = try self.nextProfileSecret() { return kept }
         let sealed = self.seal.seal(secret.bytes, place: Self.nextSecretPlace)
         let text = String(decoding: Base64.encode(sealed), as: UTF8.self)
-        try self.store.write { try ClientStore.set("nextProfileSecret", to: text, in: $0) }
+        try self.store.write { try SettingsTable.set("nextProfileSecret", to: text, in: $0) }
         return secret
     }
 

@@ -14,7 +14,7 @@ extension LiveStore {
     ) throws(ClientStoreError) -> Bool {
         try self.store.write { database in
             if let seen = try Self.seen(name, of: profile, in: database), !document.canFollow(seen) { return false }
-            try ClientStore.set(
+            try SettingsTable.set(
                 Self.setting(name), to: "\(profile) \(document.version) \(document.counter)", in: database)
             return true
         }
@@ -23,7 +23,7 @@ extension LiveStore {
     private static func seen(
         _ name: ProfileDocumentName, of profile: UUIDText, in database: Database
     ) throws -> SeenDocument? {
-        let words = try ClientStore.setting(Self.setting(name), in: database)?.split(separator: " ") ?? []
+        let words = try SettingsTable.setting(Self.setting(name), in: database)?.split(separator: " ") ?? []
         guard words.count == 3, words[0] == "\(profile)", let version = Int64(words[1]), let counter = Int64(words[2])
         else { return nil }
         return SeenDocument(version: version, counter: counter)

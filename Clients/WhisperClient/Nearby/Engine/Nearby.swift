@@ -230,7 +230,7 @@ package final class Nearby {
     /// Our answer to a phone's hello. Any phone can send it: before its proof there is no alarm.
     private func answer(to hello: NearbyHello) throws(ClientStoreError) -> Answer {
         guard hello.keys.belong(to: hello.id) else { return .refuse }
-        guard let contact = try self.store.contact(hello.id) else { return .proof }
+        guard let contact = try self.store.contacts.contact(hello.id) else { return .proof }
         if contact.isBlocked { return .refuse }
         return contact.keys == hello.keys ? .proof : .silence
     }
@@ -239,7 +239,7 @@ package final class Nearby {
         _ hello: NearbyHello, _ peer: NearbyPeer, _ host: isolated some NearbyHost
     ) throws(ClientStoreError) {
         let id = hello.id
-        if let contact = try self.store.contact(id) {
+        if let contact = try self.store.contacts.contact(id) {
             // The contact was blocked after its hello.
             if contact.isBlocked { return self.hangUp(peer, host) }
             guard contact.keys == hello.keys else {
@@ -290,7 +290,7 @@ package final class Nearby {
     /// Sends read marks to a connected contact. A mark that does not arrive stays pending.
     private func sendReadMarks(to contact: WhisperID, at peer: NearbyPeer) throws(ClientStoreError) {
         guard let session = self.air?.sessions[peer], session.marks.isFree(at: .now) else { return }
-        let owed = try self.store.owedReceipts(to: contact, limit: NearbyLimits.readMarksAtOnceMax)
+        let owed = try self.store.messages.owedReceipts(to: contact, limit: NearbyLimits.readMarksAtOnceMax)
         guard !owed.isEmpty, let handshake = session.handshake, handshake.proven != nil else { return }
         self.air?.sessions[peer]?.marks.send(owed)
         for receipt in owed {
@@ -312,7 +312,7 @@ package final class Nearby {
         case .mark(let receipt, let peer):
             self.air?.sessions[peer]?.marks.sent(receipt, arrived: arrived, at: .now)
             guard arrived else { return }
-            do { try self.store.receiptsArrived([receipt]) } catch { host.storeFailed(error) }
+            do { try self.store.messages.receiptsArrived([receipt]) } catch { host.storeFailed(error) }
         case .text: host.publish(.sent(token, arrived: arrived))
         }
     }
@@ -327,7 +327,7 @@ package final class Nearby {
         guard let own = host.id, envelope.to == own, envelope.from == hello.id, envelope.groupID == nil else {
             return self.logger.warning("a phone nearby sent mail that is none of theirs; it was dropped")
         }
-        var contact = try self.store.contact(hello.id)
+        var contact = try self.store.contacts.contact(hello.id)
         if contact == nil {
             // Without our receipt the sender uses the server.
             guard SealedMessage(envelope).isSigned(by: hello.keys), self.air?.gate.letsIn(at: .now) == true else {
