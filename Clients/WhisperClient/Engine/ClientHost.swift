@@ -50,3 +50,11 @@ extension ServerHost {
         try await self.ask(frame, as: nil)
     }
 }
+
+/// The host of `Calls` and `Presence`.
+package protocol CallHost: ServerHost {
+    /// - Returns: the contact, if we may write to them.
+    func writable(_ recipient: WhisperID) throws(SendError) -> Contact
+    /// To be called after anything that may have brought a deadline nearer.
+    func rearm()
+}

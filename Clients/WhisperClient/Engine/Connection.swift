@@ -66,7 +66,7 @@ extension WhisperClient {
         self.receiptsUnderWay = ([], 0)
         self.receipts.disconnected()
         self.liveDisconnected()
-        self.presenceDisconnected()
+        self.presence.disconnected(self)
         for verdict in self.outbox.disconnected() { self.apply(verdict) }
         for verdict in self.groupOutbox.disconnected() { self.apply(verdict) }
     }
@@ -173,7 +173,7 @@ extension WhisperClient {
         case .copy(let copy):
             self.apply(self.groupOutbox.refused(copy, code, retryAfter: retryAfter, at: .now, using: &self.random))
         case .receipt(let id): self.receiptRefused(id, code, retryAfter: retryAfter)
-        case .call(let id): self.callRefused(id, code)
+        case .call(let id): self.calls.refused(id, code, self)
         default: self.liveRefused(tag, code, retryAfter: retryAfter)
         }
         // Its answer tells the server's time.
@@ -207,7 +207,7 @@ extension WhisperClient {
                 self.groupWishes?.yield()
                 self.wishTransfers()
                 self.liveBound()
-                self.callsBound()
+                self.calls.bound(self)
                 self.judgeStaleMail()
                 // A resumed session brings no time with it.
                 self.perform(self.session.pingNow(at: .now, using: &self.random))

@@ -18,11 +18,11 @@ package enum InquiryError: Error, Equatable {
     }
 }
 
-extension WhisperClient {
+extension ServerHost {
     @discardableResult
     func inquire(_ frame: some ClientFrame) async throws(InquiryError) -> (any ServerFrame)? {
         do throws(LiveError) {
-            return try await self.ask(frame)
+            return try await self.ask(frame, as: nil)
         } catch {
             switch error {
             case .offline: throw .offline
@@ -32,7 +32,9 @@ extension WhisperClient {
             }
         }
     }
+}
 
+extension WhisperClient: CallHost {
     /// Ends the session at the server, and the client with it. The push tokens go too.
     package func logOut() async throws(InquiryError) {
         try await self.inquire(Logout())

@@ -19,10 +19,10 @@ extension WhisperClient {
     func take(passing frame: (any ServerFrame)?) {
         switch frame {
         case is LogoutAck: self.loggedOut()
-        case let notification as TypingNotification: self.take(notification)
-        case let update as PresenceUpdate: self.take(update)
+        case let notification as TypingNotification: self.presence.take(notification, self)
+        case let update as PresenceUpdate: self.presence.take(update, self)
         case let changed as ProfileChanged: self.liveProfile.take(changed, self)
-        default: self.take(call: frame)
+        default: self.calls.take(frame, self)
         }
     }
 }

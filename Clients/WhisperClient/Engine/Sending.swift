@@ -33,7 +33,7 @@ extension WhisperClient {
     }
 
     /// - Returns: the contact, if we may write to them.
-    func writable(_ recipient: WhisperID) throws(SendError) -> Contact {
+    package func writable(_ recipient: WhisperID) throws(SendError) -> Contact {
         let contact: Contact?
         do { contact = try self.store.contacts.contact(recipient) } catch { throw .store(error) }
         guard let contact else { throw .unknownContact }

@@ -5,8 +5,7 @@ extension WhisperClient {
     package func set(_ changes: [Preferences.Name: Bool]) throws(ClientStoreError) -> Preferences {
         let (before, after) = try self.store.set(changes)
         guard before != after else { return after }
-        if !after.showsPresence { self.presences = [:] }
-        if !after.showsTyping { self.stopShowingTyping() }
+        self.presence.forget(after, self)
         if after.backsUp, !before.backsUp { self.backups?.yield() }
         self.publish(.passing(.settings(after)))
         return after

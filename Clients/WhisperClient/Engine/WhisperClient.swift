@@ -66,16 +66,8 @@ package actor WhisperClient {
     var tasks: AsyncStream<@Sendable (isolated WhisperClient) async -> Void>.Continuation?
     package let rooms: RoomVisits
 
-    // Typing, presence, push tokens (`Presence.swift`, `Settings.swift`).
-    var typing = TypingMachine()
-    /// Presence of contacts, as the server reports it. Empty without a connection.
-    var presences: [WhisperID: PresenceState] = [:]
-    // Calls (`Calls.swift`).
-    var calls = PeerCalls()
-    /// Offers of calls that may have to be made again.
-    var offers: [UUIDText: String] = [:]
-    /// The relays that were asked for last.
-    var turn: (frame: TurnCredentialsFrame, expiresAt: ContinuousClock.Instant)?
+    package let presence: Presence
+    package let calls: Calls
 
     package let nearby: Nearby
 
@@ -119,6 +111,8 @@ package actor WhisperClient {
         self.liveProfile = LiveProfile(store: live, server: server)
         self.rooms = RoomVisits(keys: profile.keys, store: profile.store, logger: logger)
         self.files = profile.files
+        self.presence = Presence(store: profile.store)
+        self.calls = Calls(keys: profile.keys, store: profile.store, logger: logger)
         self.nearby = Nearby(keys: profile.keys, store: profile.store, logger: logger)
         self.server = server
         self.platform = platform
@@ -166,7 +160,7 @@ package actor WhisperClient {
 
     /// Ends `run`, and calls with it. Queued messages stay queued.
     package func close() {
-        self.endCalls()
+        self.calls.endAll(self)
         self.session.leave()
         self.hangUp()
         self.timer.wake()
@@ -245,7 +239,7 @@ package actor WhisperClient {
     }
 
     /// To be called after anything that may have brought a deadline nearer.
-    func rearm() { self.timer.wake(ifBefore: self.nextWake) }
+    package func rearm() { self.timer.wake(ifBefore: self.nextWake) }
 
     /// To be called after an answer that ends the wait for it, where nothing else goes on. Else the thread would wake for
     /// nothing when the answer would have been overdue.
@@ -255,7 +249,7 @@ package actor WhisperClient {
         let receipts = self.session.isBound ? self.receipts.nextWake : nil
         return [
             self.session.nextWake, self.outbox.nextWake, self.groupOutbox.nextWake, receipts, self.liveWake,
-            self.typing.nextWake, self.calls.nextWake,
+            self.presence.nextWake, self.calls.nextWake,
         ].compactMap { $0 }.min()
     }
 
@@ -264,8 +258,8 @@ package actor WhisperClient {
         for verdict in self.outbox.timerFired(at: .now, using: &self.random) { self.apply(verdict) }
         for verdict in self.groupOutbox.timerFired(at: .now, using: &self.random) { self.apply(verdict) }
         self.liveTick()
-        self.typingTick()
-        self.callTick()
+        self.presence.tick(self)
+        self.calls.tick(self)
         self.pump()
     }
 }

@@ -17,6 +17,6 @@ extension Verb {
             #"{"callId":"c1d2e3f4-0f7c-4e51-9d0c-3c7d1d2b7a10","sdp":"v=0"}"#, #"{"type":"callTaken"}"#
         ),
         .client { opened, parameters, _ in
-            try await opened.client.answer(try parameters[Self.callID], try parameters[Self.sdp])
+            try await opened.with { try $0.calls.answer(try parameters[Self.callID], try parameters[Self.sdp], $0) }
         })
 }

@@ -19,6 +19,7 @@ extension Verb {
             #"{"type":"callPathTold"}"#
         ),
         .client { opened, parameters, _ in
-            try await opened.client.tell(candidate: try parameters[Self.candidate], of: try parameters[Self.callID])
+            let (id, candidate) = (try parameters[Self.callID], try parameters[Self.candidate])
+            try await opened.with { try $0.calls.tell(candidate: candidate, of: id, $0) }
         })
 }

@@ -20,10 +20,9 @@ extension Verb {
             #"{"type":"callStarted","callId":"c1d2e3f4-0f7c-4e51-9d0c-3c7d1d2b7a10"}"#
         ),
         .client { opened, parameters, json in
-            json.add(
-                "callId",
-                try await opened.client.call(
-                    try parameters[Self.chat], isVideo: try parameters[Self.isVideo], offer: try parameters[Self.sdp]))
+            let (peer, isVideo) = (try parameters[Self.chat], try parameters[Self.isVideo])
+            let offer = try parameters[Self.sdp]
+            json.add("callId", try await opened.with { try $0.calls.start(peer, isVideo: isVideo, offer: offer, $0) })
         })
 }
 

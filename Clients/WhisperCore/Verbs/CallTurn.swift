@@ -17,7 +17,7 @@ extension Verb {
             #"{"type":"relays","urls":["turn:turn.example:3478?transport=udp"],"username":"1767268800:d41d8cd98f00b204","credential":"AAECAwQFBgcICQoLDA0ODxAREhM=","ttl":43200}"#
         ),
         .server { opened, _, json in
-            let relays = try await opened.client.relays()
+            let relays = try await opened.with { try await $0.calls.relays($0) }
             json.add("urls", strings: relays.urls)
             json.add("username", relays.username)
             json.add("credential", base64: relays.credential)

@@ -18,8 +18,8 @@ extension Verb {
             "{}", #"{"type":"presences","presences":[{"whisperId":"WSP-AAAA-AAAA-AAAA","status":"online"}]}"#
         ),
         .client { opened, parameters, json in
-            let presences = await opened.client.presences(
-                after: try parameters[Self.after], limit: Int(try parameters[Self.limit] ?? 50))
+            let (after, limit) = (try parameters[Self.after], Int(try parameters[Self.limit] ?? 50))
+            let presences = await opened.with { $0.presence.known(after: after, limit: limit) }
             json.add("presences", objects: presences) { Shapes.write($0, &$1) }
         })
 }

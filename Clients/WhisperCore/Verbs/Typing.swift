@@ -20,8 +20,8 @@ extension Verb {
         samples: (#"{"chat":"WSP-AAAA-AAAA-AAAA","isTyping":true}"#, #"{"type":"typingSaid","state":"now"}"#),
         .client { opened, parameters, json in
             guard await opened.client.isOnline else { throw CoreError(.offline) }
-            let verdict = try await opened.client.say(
-                typing: try parameters[Self.isTyping], to: try parameters[Self.chat])
+            let (isTyping, peer) = (try parameters[Self.isTyping], try parameters[Self.chat])
+            let verdict = try await opened.with { try $0.presence.say(typing: isTyping, to: peer, $0) }
             json.add("state", verdict.map { "\($0)" } ?? "off")
         })
 }
