@@ -10,7 +10,8 @@ package enum ContractDocuments {
         package let text: String
     }
 
-    package static var files: [File] {
+    /// Generated once in a process.
+    package static let files: [File] = {
         var files = [
             File(path: "protocol.md", text: ProtocolPage.text), File(path: "asyncapi.json", AsyncAPI.document),
             File(path: "openapi.json", OpenAPI.document), File(path: "vectors/frames.json", FrameVectors.document),
@@ -21,7 +22,7 @@ package enum ContractDocuments {
             files.append(File(path: "schemas/\(frame.side.rawValue)/\(frame.type).json", frame.schemaFile))
         }
         return files
-    }
+    }()
 
     /// Folders in which every file is generated: others do not belong there.
     package static let folders = DocumentedFrame.Side.allCases.map { "schemas/\($0.rawValue)" }
