@@ -106,8 +106,8 @@ test-tools: test-dependencies
 # Without root and network. What takes longer is left to `make test`: services with Postgres, whole clusters, the simulation.
 UNIT := ContractTests|JobsTests|ServerCryptoTests|GatewayTests|ClientTests|SQLiteTests|SealedFileTests|ServiceRuntimeTests|WebPagesTests|ArchitectureTests|ContractDocumentTests
 
-unit: lint
-	@$(TEST_BUILD)
+unit:
+	@$(call beside,$(MAKE) -s lint,$(TEST_BUILD))
 	@Tests/Times/tests unit --filter '$(UNIT)' --skip 'DeploymentTests|PartitionWorkerTests'
 
 # Everything there is, for some hours (root): all tests, in debug and optimised, data races, all plans of chaos, all mutations of the
