@@ -108,7 +108,7 @@ UNIT := ContractTests|JobsTests|ServerCryptoTests|GatewayTests|ClientTests|SQLit
 
 unit:
 	@$(call beside,$(MAKE) -s lint,$(TEST_BUILD))
-	@Tests/Times/tests unit --filter '$(UNIT)' --skip 'DeploymentTests|PartitionWorkerTests'
+	@Tests/Times/tests unit --filter '^($(UNIT))[.]' --skip 'DeploymentTests|PartitionWorkerTests'
 
 # Everything there is, for some hours (root): all tests, in debug and optimised, data races, all plans of chaos, all mutations of the
 # simulation, containers. Goes on after a phase that fails, says at its end what ran and what failed, and fails then.
