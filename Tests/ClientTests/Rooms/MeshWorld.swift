@@ -103,7 +103,22 @@ struct MeshWorld {
     mutating func play(trouble: Duration, rest: Duration) {
         while self.now < self.beginning + trouble { self.step() }
         self.isQuiet = true
-        while self.now < self.beginning + trouble + rest { self.step() }
+        let end = self.beginning + trouble + rest
+        while self.now < end {
+            // Without faults a tick at which nothing is due changes nothing: the clock skips it.
+            let ticks = Int((min(self.nextDue ?? end, end) - self.now) / Self.tick)
+            self.now += Self.tick * max(0, ticks - 1)
+            self.step()
+        }
+    }
+
+    /// The earliest time at which somebody comes, connects, receives, hears of a stack, or wakes.
+    private var nextDue: Instant? {
+        let times = self.people.flatMap { person in
+            [person.onlineAt, person.machine.nextWake].compactMap(\.self) + person.inbox.map(\.at)
+                + person.reports.map(\.at)
+        }
+        return (times + self.comes.map(\.at)).min()
     }
 
     private mutating func happens(_ chance: Double) -> Bool {
