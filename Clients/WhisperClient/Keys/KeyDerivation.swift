@@ -1,14 +1,17 @@
-/// The two key derivations of the protocol (spec §3.4), over libsodium's HMAC.
+import COpenSSL
+
+/// The two key derivations of the protocol (spec §3.4).
 package enum KeyDerivation {
-    /// PBKDF2 with HMAC-SHA512, one block: 64 bytes (RFC 8018 §5.2).
+    /// PBKDF2 with HMAC-SHA512, one block: 64 bytes (RFC 8018 §5.2). OpenSSL has this function, and libsodium does not.
     package static func pbkdf2SHA512(password: [UInt8], salt: [UInt8], rounds: Int) -> [UInt8] {
-        let keyed = Sodium.KeyedSHA512(key: password)
-        var round = keyed(salt + [0, 0, 0, 1])
-        var block = round
-        for _ in 1..<rounds {
-            round = keyed(round)
-            for index in block.indices { block[index] ^= round[index] }
+        var block = [UInt8](repeating: 0, count: 64)
+        let isDerived = password.withUnsafeBytes { password in
+            PKCS5_PBKDF2_HMAC(
+                password.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(password.count), salt,
+                Int32(salt.count), Int32(rounds), EVP_sha512(), Int32(block.count), &block)
         }
+        // Sizes are right, so nothing is left that could fail but memory.
+        precondition(isDerived == 1, "OpenSSL cannot derive")
         return block
     }
 

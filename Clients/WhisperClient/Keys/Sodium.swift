@@ -30,23 +30,6 @@ package enum Sodium {
         return digest
     }
 
-    /// HMAC-SHA512 with one key for many messages: hashing the key is paid once.
-    struct KeyedSHA512 {
-        private var keyed = crypto_auth_hmacsha512_state()
-
-        init(key: [UInt8]) {
-            crypto_auth_hmacsha512_init(&self.keyed, key, key.count)
-        }
-
-        func callAsFunction(_ bytes: [UInt8]) -> [UInt8] {
-            var state = self.keyed
-            var digest = [UInt8](repeating: 0, count: Int(crypto_auth_hmacsha512_BYTES))
-            crypto_auth_hmacsha512_update(&state, bytes, UInt64(bytes.count))
-            crypto_auth_hmacsha512_final(&state, &digest)
-            return digest
-        }
-    }
-
     /// An Ed25519 key pair from its 32-byte seed. The secret is libsodium's 64-byte form: seed and public key.
     static func signingKeys(seed: [UInt8]) -> (publicKey: [UInt8], secretKey: [UInt8]) {
         precondition(seed.count == Int(crypto_sign_SEEDBYTES))
