@@ -119,7 +119,8 @@ import Testing
 
     /// `WHISPER_SIGNATURE_SEEDS=1000` plays 100,000 batches.
     private static let seeds =
-        ProcessInfo.processInfo.environment["WHISPER_SIGNATURE_SEEDS"].flatMap { UInt64($0) } ?? 20
+        ProcessInfo.processInfo.environment["WHISPER_SIGNATURE_SEEDS"].flatMap { UInt64($0) }
+        ?? (Prove.isAsked ? 20 : 5)
 
     /// A hundred batches for each seed, of whatever may come: sizes, repeated keys and members, bad ones of every
     /// kind, R and keys with parts of every small order.
