@@ -110,11 +110,11 @@ private func simulate(_ arguments: [String]) async throws -> String {
         }
 
         /// Each gateway has four clients that write once a second. Its notices must not depend on the number of
-        /// gateways.
+        /// gateways. The short run leaves 32 out, which cost four times as much as 8.
         @Test(.timeLimit(.minutes(20)))
         func aGatewayHearsNoMoreInALargerCluster() async throws {
             var heard: [(notices: Double, bytes: Double)] = []
-            for gateways in [2, 8, 32] {
+            for gateways in Prove.isAsked ? [2, 8, 32] : [2, 8] {
                 let said = try await simulate("--gateways", "\(gateways)")
                 let line = try #require(
                     said.firstMatch(
