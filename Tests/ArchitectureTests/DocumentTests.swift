@@ -156,13 +156,14 @@ import Testing
     /// Sentences of prose, lists and cells of tables; headings and code are left out. A colon or semicolon ends one,
     /// too.
     static func sentences(of text: String) -> [String] {
+        let (code, link, space) = (#/`[^`]*`/#, #/\]\([^)]*\)/#, #/\s+/#)
+        let end = #/[.!?:;]["”)*]*\s/#
         let prose = text.replacing(#/(?s)```.*?```/#, with: "").replacing(#/(?m)^#.*$/#, with: "")
         let blocks = prose.replacing(#/\n(?=\s*(?:[-*|]|\d+\.)\s)/#, with: "\n\n").components(separatedBy: "\n\n")
         return blocks.flatMap { block in
             (block.hasPrefix("|") ? block.components(separatedBy: "|") : [block]).flatMap { part in
-                part.replacing(#/`[^`]*`/#, with: "code").replacing(#/\]\([^)]*\)/#, with: "]")
-                    .replacing(#/\s+/#, with: " ").replacing(#/[.!?:;]["”)*]*\s/#, with: "\n").components(
-                        separatedBy: "\n")
+                part.replacing(code, with: "code").replacing(link, with: "]").replacing(space, with: " ")
+                    .replacing(end, with: "\n").components(separatedBy: "\n")
             }
         }
     }

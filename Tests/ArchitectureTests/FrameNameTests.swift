@@ -10,9 +10,11 @@ import Testing
         return Set(definitions.map { String($0.1) })
     }()
 
+    private static let pattern = #/(?<label>type"?:\s*)?"(?<name>[a-z_]+)\\?"/#
+
     /// Strings that are a name, also within JSON. Names of one word are words of much else: they count as a `type` only.
     private static func names(in line: String) -> [String] {
-        line.matches(of: #/(?<label>type"?:\s*)?"(?<name>[a-z_]+)\\?"/#)
+        line.matches(of: Self.pattern)
             .filter { $0.label != nil || $0.name.contains("_") }
             .map { String($0.name) }.filter { Self.names.contains($0) }
     }

@@ -89,19 +89,22 @@ extension SourceTree.File {
     /// Functions and initialisers with a body of several lines. The formatter sets a declaration and its last brace at the same
     /// indentation.
     fileprivate var functions: [(name: String, lines: Int)] {
-        let pattern = #/^ *(?:@?[\w().]+ )*(?:func ([^ (<]+|[^ ]+ )|(init)[?!]?[(<])/#
-        return self.blocks(named: "func ", "init") { line in
-            line.firstMatch(of: pattern).map { String($0.1 ?? $0.2 ?? "") }
+        self.blocks(named: "func ", "init") { line in
+            line.firstMatch(of: Self.functionPattern).map { String($0.1 ?? $0.2 ?? "") }
         }
     }
 
     /// Types at the top level and their extensions, by the outermost name.
     fileprivate var types: [(name: String, lines: Int)] {
-        let pattern = #/^(?:@?[\w()]+ )*(?:class|struct|enum|actor|extension) (\w+)/#
-        return self.blocks(named: "class ", "struct ", "enum ", "actor ", "extension ") { line in
-            line.firstMatch(of: pattern).map { String($0.1) }
+        self.blocks(named: "class ", "struct ", "enum ", "actor ", "extension ") { line in
+            line.firstMatch(of: Self.typePattern).map { String($0.1) }
         }
     }
+
+    nonisolated(unsafe) private static let functionPattern =
+        #/^ *(?:@?[\w().]+ )*(?:func ([^ (<]+|[^ ]+ )|(init)[?!]?[(<])/#
+    nonisolated(unsafe) private static let typePattern =
+        #/^(?:@?[\w()]+ )*(?:class|struct|enum|actor|extension) (\w+)/#
 
     private func blocks(named words: String..., name: (String) -> String?) -> [(name: String, lines: Int)] {
         self.lines.indices.compactMap { start in

@@ -56,14 +56,18 @@ extension SourceTree.File {
         return parts[0] == "Services" ? parts[1] : nil
     }
 
-    // A regular expression costs much more than a look for bytes. It sees lines only that have what it asks for.
+    // A regular expression costs much more than a look for bytes. It sees lines only that have what it asks for. A literal is
+    // parsed each time it is reached: these are parsed once, and nothing changes them.
+
+    nonisolated(unsafe) private static let importPattern =
+        #/^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:package|public|internal|private|fileprivate)\s+)?import\s+(?:(?:struct|class|enum|protocol|typealias|func|var|let|actor)\s+)?(\w+)/#
+    nonisolated(unsafe) private static let stringPattern = #/"(?:[^"\\]|\\.)*"/#
+    nonisolated(unsafe) private static let commentPattern = #/\s\/\/.*/#
 
     private static func imports(in lines: [String]) -> [(line: Int, module: String)] {
-        let pattern =
-            #/^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:package|public|internal|private|fileprivate)\s+)?import\s+(?:(?:struct|class|enum|protocol|typealias|func|var|let|actor)\s+)?(\w+)/#
         return lines.enumerated().compactMap { index, line in
             guard line.has("import") else { return nil }
-            return line.firstMatch(of: pattern).map { (index + 1, String($0.1)) }
+            return line.firstMatch(of: Self.importPattern).map { (index + 1, String($0.1)) }
         }
     }
 
@@ -74,8 +78,8 @@ extension SourceTree.File {
             defer { if !marks.isMultiple(of: 2) { isInText.toggle() } }
             guard !isInText, !line.isComment else { return nil }
             var text = line
-            if text.has("\"") { text = text.replacing(#/"(?:[^"\\]|\\.)*"/#, with: "\"\"") }
-            if text.has("//") { text = text.replacing(#/\s\/\/.*/#, with: "") }
+            if text.has("\"") { text = text.replacing(Self.stringPattern, with: "\"\"") }
+            if text.has("//") { text = text.replacing(Self.commentPattern, with: "") }
             return (index + 1, text)
         }
     }
