@@ -10,7 +10,7 @@ packages="pkg-config libpq-dev libhiredis-dev libssl-dev libnghttp2-dev libsodiu
 for_running="postgresql redis-server haproxy openssl util-linux coturn"
 for_testing="
     python3-jsonschema python3-nacl python3-cryptography python3-venv prometheus systemd libfaketime
-    chromium chromium-driver curl zbar-tools etcd-server etcd-client patroni
+    chromium chromium-driver curl zbar-tools etcd-server etcd-client patroni node-typescript
 "
 case ${1-} in
 build) ;;

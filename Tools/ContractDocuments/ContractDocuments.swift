@@ -16,7 +16,7 @@ package enum ContractDocuments {
             File(path: "protocol.md", text: ProtocolPage.text), File(path: "asyncapi.json", AsyncAPI.document),
             File(path: "openapi.json", OpenAPI.document), File(path: "vectors/frames.json", FrameVectors.document),
             File(path: "vectors/live.json", LiveVectors.document), File(path: "core.md", text: CorePage.text),
-            File(path: "core.json", OpenRPC.document),
+            File(path: "core.json", OpenRPC.document), File(path: "typescript/whisper.d.ts", text: TypeScript.text),
         ]
         for frame in DocumentedFrame.all {
             files.append(File(path: "schemas/\(frame.side.rawValue)/\(frame.type).json", frame.schemaFile))
@@ -25,7 +25,7 @@ package enum ContractDocuments {
     }()
 
     /// Folders in which every file is generated: others do not belong there.
-    package static let folders = DocumentedFrame.Side.allCases.map { "schemas/\($0.rawValue)" }
+    package static let folders = DocumentedFrame.Side.allCases.map { "schemas/\($0.rawValue)" } + ["typescript"]
 }
 
 extension ContractDocuments.File {
