@@ -5,7 +5,7 @@ import Testing
 @MainActor @Suite struct DocumentTests {
     /// Every page that people read. `docs/protocol.md` and `docs/settings.md` are generated.
     nonisolated static let pages =
-        ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"]
+        ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "llms.txt"]
         + ((try? FileManager.default.contentsOfDirectory(atPath: SourceTree.root.appending(path: "docs").path)) ?? [])
         .filter { $0.hasSuffix(".md") }.sorted().map { "docs/\($0)" }
 
