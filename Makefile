@@ -28,7 +28,7 @@ endef
 
 .DEFAULT_GOAL := help
 .PHONY: help run test unit check sanitize lint format bench project chaos simulate build documents admin backup restore clean \
-	headers dependencies test-dependencies lock images compose-test prove test-tools wheel library
+	headers dependencies test-dependencies lock images compose-test prove test-tools wheel library packages try-packages
 
 help:
 	@echo 'make run      start the whole cluster on this machine, prove it, stay until Ctrl-C'
@@ -55,6 +55,7 @@ help:
 	@echo 'make documents  write anew what is generated (docs/): from the contract and from the settings'
 	@echo 'make lock     write deploy/packages.lock and the lists of Python packages anew, with their hashes'
 	@echo 'make wheel    build the Python package with the library inside, into dist; make library the archive for hosts in C'
+	@echo 'make packages the Debian packages, into dist; make try-packages tries them in a fresh Debian (root)'
 	@echo 'make images   build the container images of compose.yaml'
 	@echo 'make compose-test  build them, run compose.yaml here with podman, prove it, take it down (root)'
 	@echo 'make clean    remove what was built (data is kept)'
@@ -128,6 +129,7 @@ prove: test-tools
 	  Tests/Times/phase chaos-$$plan $(MAKE) -s chaos PLAN=$$plan SEED=1 CLIENTS=60 || true; done
 	@Tests/Times/phase sanitize $(MAKE) -s sanitize || true
 	@Tests/Times/phase compose $(MAKE) -s compose-test || true
+	@Tests/Times/phase packages bash -ec '$(MAKE) -s packages && $(MAKE) -s try-packages' || true
 	@Tests/Times/report
 
 # Everything in debug, also the load tool, which `make test` leaves out.
@@ -191,6 +193,25 @@ dist-library:
 	@rm -rf .build/library && name=libwhispercore-$(RELEASE)-linux-x86_64 && ./deploy/stage-library $(PROGRAMS)/libwhispercore.so .build/library/$$name && \
 	  mkdir -p dist && tar -C .build/library --sort=name --owner=0 --group=0 --numeric-owner --mtime=@315532800 -czf dist/$$name.tar.gz $$name && ls -l dist/$$name.tar.gz
 
+# With Swift's library inside, in a tree of its own. Foundation's HTTP client, which whisper-admin uses, needs curl.
+PACKAGED := .build-packages
+PACKAGED_PROGRAMS := whisper-gateway whisper-auth whisper-router whisper-push whisper-attachments whisper-calls whisper whisper-admin
+
+packages:
+	@./deploy/install-dependencies.sh package
+	@SCRATCH=$(PACKAGED) $(LOCKED)
+	@export WHISPER_BUILD=measure; for program in $(PACKAGED_PROGRAMS); do \
+	  $(SWIFT) build -c release --scratch-path $(PACKAGED) --static-swift-stdlib --product $$program $$([ $$program != whisper-admin ] || echo -Xlinker -lcurl); done; \
+	  $(SWIFT) build -c release --scratch-path $(PACKAGED) --product whispercore
+	@$(MAKE) -s dist-packages
+
+# From executables that are there; PACKAGED names their tree.
+dist-packages:
+	@./deploy/make-packages $(PACKAGED)/release dist && lintian --fail-on error dist/*.deb && ls -l dist/*.deb
+
+try-packages:
+	@Tests/PackageTests/machine dist
+
 images:
 	@./deploy/build-images
 
@@ -204,4 +225,4 @@ lock:
 	@./deploy/lock-python
 
 clean:
-	@rm -rf .build $(PROVE) $(SANITIZED)
+	@rm -rf .build $(PROVE) $(SANITIZED) $(PACKAGED)

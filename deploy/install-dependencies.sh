@@ -3,6 +3,7 @@
 #   install-dependencies.sh build   headers of C libraries, for the compiler
 #   install-dependencies.sh run     these, and the servers that `make run` starts
 #   install-dependencies.sh test    these, and what only tests use
+#   install-dependencies.sh package headers, and what builds Debian packages
 # The packages' own daemons are not started: the project starts its own servers, on its own ports and data.
 set -eu
 
@@ -16,8 +17,9 @@ case ${1-} in
 build) ;;
 run) packages="$packages $for_running" ;;
 test) packages="$packages $for_running $for_testing" ;;
+package) packages="$packages debhelper lintian libcurl4-openssl-dev" ;;
 *)
-    echo "usage: $0 build|run|test" >&2
+    echo "usage: $0 build|run|test|package" >&2
     exit 2
     ;;
 esac
