@@ -28,7 +28,7 @@ endef
 
 .DEFAULT_GOAL := help
 .PHONY: help run test unit check sanitize lint format bench project chaos simulate build documents admin backup restore clean \
-	headers dependencies test-dependencies lock images compose-test prove test-tools wheel library packages try-packages
+	headers dependencies test-dependencies lock images compose-test prove test-tools wheel library packages try-packages release
 
 help:
 	@echo 'make run      start the whole cluster on this machine, prove it, stay until Ctrl-C'
@@ -56,6 +56,7 @@ help:
 	@echo 'make lock     write deploy/packages.lock and the lists of Python packages anew, with their hashes'
 	@echo 'make wheel    build the Python package with the library inside, into dist; make library the archive for hosts in C'
 	@echo 'make packages the Debian packages, into dist; make try-packages tries them in a fresh Debian (root)'
+	@echo 'make release VERSION=1.2.3  every artefact with checksums, SBOM and notes, into dist; CHECK=0 leaves the tests out'
 	@echo 'make images   build the container images of compose.yaml'
 	@echo 'make compose-test  build them, run compose.yaml here with podman, prove it, take it down (root)'
 	@echo 'make clean    remove what was built (data is kept)'
@@ -208,6 +209,15 @@ packages:
 # From executables that are there; PACKAGED names their tree.
 dist-packages:
 	@./deploy/make-packages $(PACKAGED)/release dist && lintian --fail-on error dist/*.deb && ls -l dist/*.deb
+
+# CHECK=0 leaves the tests out, and the notes say so. The artefacts are made twice: their bytes are the same.
+release:
+	@[ "$(CHECK)" = 0 ] || $(MAKE) -s test
+	@$(MAKE) -s packages
+	@./deploy/install-python-tools.sh wheel-tools
+	@for number in 1 2; do CHECK=$(CHECK) ./deploy/make-release "$(VERSION)" $(PACKAGED)/release dist/$(VERSION); \
+	  [ $$number = 2 ] || mv dist/$(VERSION)/SHA256SUMS $(PACKAGED)/SHA256SUMS; done; \
+	  cmp dist/$(VERSION)/SHA256SUMS $(PACKAGED)/SHA256SUMS
 
 try-packages:
 	@Tests/PackageTests/machine dist
