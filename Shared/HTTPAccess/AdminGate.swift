@@ -1,6 +1,6 @@
 package import Bus
 package import ClusterContract
-import Contract
+package import Contract
 package import Logging
 package import Store
 import Telemetry
@@ -44,7 +44,7 @@ package struct AdminGate: Sendable {
         _ body: (inout Call) async throws(HTTPRefusal) -> Outcome
     ) async throws(HTTPRefusal) -> Outcome {
         let actor = AuditEvent.Actor(role)
-        try await self.admit(actor)
+        try await self.admit(actor, within: Rates.admin)
         var call = Call(event: AuditEvent(actor, action))
         let outcome: Outcome
         do throws(HTTPRefusal) {
@@ -61,11 +61,12 @@ package struct AdminGate: Sendable {
     }
 
     /// Without Redis nobody can be counted, and nobody is let in.
-    private func admit(_ actor: AuditEvent.Actor) async throws(HTTPRefusal) {
+    /// - Parameter rate: counted for the role.
+    package func admit(_ actor: AuditEvent.Actor, within rate: Rate) async throws(HTTPRefusal) {
         let wait: Int64?
         do throws(BusError) {
             wait = try await self.keys.admit(
-                Keyspace.rateLimit(Rates.admin, actor.rawValue), self.rates.allowance(of: Rates.admin))
+                Keyspace.rateLimit(rate, actor.rawValue), self.rates.allowance(of: rate))
         } catch {
             self.logger.warning("admin call not counted", [.error: "\(error)"])
             throw .internalError

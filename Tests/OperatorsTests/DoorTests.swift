@@ -90,6 +90,18 @@ import Testing
         }
     }
 
+    @Test func aRoleThatInvitesTooOftenIsToldWhenToComeBack() async throws {
+        try await AuthBench.run { bench in
+            let http = try HTTPBench(admin: bench)
+            var answer = try await http.post(Self.invitations, "{}")
+            for _ in 0..<Rates.invitations.burst * 2 where answer.status == 200 {
+                answer = try await http.post(Self.invitations, "{}")
+            }
+            #expect(answer.is(429, .rateLimited))
+            #expect(try await http.get(Self.invitations, token: HTTPBench.operatorToken).status == 200)
+        }
+    }
+
     @Test func theConsoleChoosesInvitesAndRevokes() async throws {
         try await AuthBench.run { bench in
             let http = try HTTPBench(admin: bench)

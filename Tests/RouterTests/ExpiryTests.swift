@@ -157,7 +157,7 @@ import Testing
         }
         #expect(await process.end() == .exited(78))
         watch.cancel()
-        let most = RouterLimits.pendingTTLMax.components.seconds
+        let most = Limits.pendingTTLMax.components.seconds
         let log = try String(contentsOfFile: folder.path + "/log", encoding: .utf8)
         #expect(log.contains("PENDING_TTL_SECONDS is") && log.contains("must be an integer in 1...\(most)"), "\(log)")
     }

@@ -9,8 +9,8 @@ import Testing
 @Suite struct LimitTests {
     /// Without its row in the ledger no receipt about a message counts.
     @Test func theLedgerOutlivesAllMail() {
-        #expect(RouterLimits.pendingTTLMax + .seconds(86_400) <= RouterLimits.ledgerTTL)
-        #expect(Limits.pendingTTL <= RouterLimits.pendingTTLMax)
+        #expect(Limits.pendingTTLMax + .seconds(86_400) <= RouterLimits.ledgerTTL)
+        #expect(Limits.pendingTTL <= Limits.pendingTTLMax)
     }
 
     /// A frozen owner is ended, and another takes its partitions, within the time that clients wait.

@@ -19,6 +19,7 @@ package struct Auth: Sendable {
     private let countSessions: @Sendable () async throws(StoreError) -> Void
     private let rejectedTokens: RejectedTokens
     private let routes: PublicRoutes
+    private let serverRoutes: ServerRoutes
     private let pool: PostgresPool
 
     /// - Parameters:
@@ -41,7 +42,8 @@ package struct Auth: Sendable {
                 usualMode: configuration.registration, clock: clock, logger: logger),
             sessions: SessionService(pool: pool, directory: directory, clock: clock),
             guests: GuestProving(
-                guests, operators: operators, bus: bus, clock: clock, logger: logger),
+                guests, areTaken: configuration.server.hasGuests, operators: operators, bus: bus, clock: clock,
+                logger: logger),
             operators: operators, directory: directory, logger: logger)
         let metrics = AuthMetrics()
         self.consumer = RequestConsumer(
@@ -68,6 +70,9 @@ package struct Auth: Sendable {
             limiter: RateLimiter(bus: bus, rates: rates),
             unknownTokens: UnknownTokens(bus: bus, rates: rates, trustedProxies: trustedProxies),
             configuration: configuration, clock: clock, logger: logger)
+        self.serverRoutes = ServerRoutes(
+            pool: pool, bus: bus, rates: rates, trustedProxies: trustedProxies, configuration: configuration,
+            clock: clock, logger: logger)
         self.pool = pool
     }
 
@@ -91,7 +96,10 @@ package struct Auth: Sendable {
     package func drain() async { await self.consumer.drain() }
 
     /// The public HTTP of this service.
-    package func addRoutes(to router: Router<ClientContext>) { self.routes.add(to: router) }
+    package func addRoutes(to router: Router<ClientContext>) {
+        self.routes.add(to: router)
+        self.serverRoutes.add(to: router)
+    }
 
     /// Whether Postgres answers.
     package func canReachStore() async -> Bool {

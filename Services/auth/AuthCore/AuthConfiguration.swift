@@ -13,6 +13,11 @@ package struct AuthConfiguration: Sendable {
     package var strangersBytesMax = Limits.strangersStoreBytesMax
     /// Whether somebody new may register, while no operator has chosen.
     package var registration = RegistrationMode.open
+    /// Facts that `GET /server` tells. It asks for the registration each time.
+    package var server = ServerOperations.Facts(
+        name: "Whisper", registration: .open, hasGuests: true,
+        pendingHours: Limits.pendingTTL.components.seconds / 3_600,
+        ledgerDays: Limits.ledgerTTL.components.seconds / 86_400, backupDays: 30, contact: nil, privacy: nil)
 
     package init() {}
 }

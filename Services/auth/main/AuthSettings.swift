@@ -15,6 +15,7 @@ struct AuthSettings: ServiceSettings {
     let registration = Setting(
         "registration", .registrationMode, default: RegistrationMode.open.rawValue,
         "Whether somebody new may register, while no operator has chosen. Identities that exist log in whatever it is.")
+    let server = ServerSettings()
     let openReportsMax = Setting(
         "reports.open.max", .integer(in: 1...10_000), default: "20", "Reports of one reporter that wait for a review.")
     let evidenceLife = Setting(
@@ -61,6 +62,7 @@ extension Settings<AuthSettings> {
         configuration.profileLife = try self.profileLife
         configuration.strangersBytesMax = try self.strangers.bytes()
         configuration.registration = try self.registration
+        configuration.server = try self.server.facts(configuration.registration)
         return configuration
     }
 

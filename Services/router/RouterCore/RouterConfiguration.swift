@@ -153,15 +153,11 @@ package enum RouterLimits {
     package static let expiryRoundsMax = 20
     /// Messages verified together on one core, in about 0.3 ms, before it is worth using another.
     package static let verifyTogetherMax = 16
-    /// How long the ledger remembers a message.
-    package static let ledgerTTL = Duration.seconds(14 * 86_400)
+    package static let ledgerTTL = Limits.ledgerTTL
     /// Days after today for which the ledger has a table. Without one, a day's messages are remembered in the table of no day.
     package static let ledgerDaysAhead: Int32 = 2
     /// Days of the ledger that one sweep drops.
     package static let ledgerDaysDroppedMax = 4
-    /// The longest `RouterConfiguration.pendingTTL`. A day less than the ledger remembers: without its row there no receipt counts, and
-    /// mail that is due may have to wait until its partition has a router again.
-    package static let pendingTTLMax = Duration.seconds(13 * 86_400)
     /// Rows that one sweep removes from one table before it lets others work.
     package static let sweepRowsMax: Int64 = 5_000
     /// How long a connected sender's outcome may be unconfirmed before it is told again.

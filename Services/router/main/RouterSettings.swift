@@ -6,9 +6,7 @@ struct RouterSettings: ServiceSettings {
     let process = ProcessSettings()
     let redis = RedisSettings()
     let postgres = PostgresSettings()
-    let pendingTTL = Setting(
-        "pending.ttl.seconds", .seconds(in: 1...Int(RouterLimits.pendingTTLMax.components.seconds)), default: "259200",
-        "How long unacknowledged mail is kept. Less than the 14 days for which messages are remembered.")
+    let pendingTTL = MailSettings.pendingTTL
     let resendAfter = Setting(
         "resend.after.seconds", .seconds(in: 1...Int(RouterLimits.resendAfterMax.components.seconds)), default: "15",
         "When live mail without a receipt is sent again.")

@@ -16,7 +16,7 @@ package struct GuestBegin: ClientFrame {
             (
                 .authFailed,
                 "The connection belongs to an identity, or to a guest with other keys. It is closed (4001)."
-            )
+            ), (.forbidden, "`registrationClosed`: this server takes no guests."),
         ],
         samples: [
             #"{"protocolVersion":1,"cryptoVersion":1,"signPublicKey":"vZMMu/hWu3byxfZMBioplEzGBlulS5r3JC0r/eXX2Vs=","encPublicKey":"sDIJgXeFcL7/uym2I3ZCEVuAxxT/L6/TmbmJ3JS6ijg="}"#

@@ -71,7 +71,7 @@ package enum DoorOperations {
         HTTPOperation(
             "createInvitation", .post, "/admin/invitations",
             about: "Makes an invitation. Its token is told here, and never again: the server keeps a digest.",
-            origin: .operators, access: .operator,
+            origin: .operators, access: .operator, rate: Rates.invitations,
             request: (Invite.schema, #"{"uses":5,"label":"the choir"}"#),
             success: .json(
                 ObjectSchema([

@@ -132,6 +132,7 @@ package enum HTTPCatalogue {
         + PageOperations.all
         + HealthOperations.all
         + AdminOperations.all
+        + [ServerOperations.server]
         + DoorOperations.all
         + AttachmentOperations.operators
 }

@@ -29,6 +29,14 @@ package enum Limits {
     package static let cursorCharacters = 1...64
 
     package static let pendingTTL = Duration.seconds(72 * 3_600)
+    /// How long the ledger remembers a message.
+    package static let ledgerTTL = Duration.seconds(14 * 86_400)
+    /// The longest that routers may be told to keep mail. A day less than the ledger remembers: without its row there no receipt counts,
+    /// and mail that is due may have to wait until its partition has a router again.
+    package static let pendingTTLMax = Duration.seconds(13 * 86_400)
+    /// Texts of `GET /server` (contract §20.6).
+    package static let serverNameCharacters = 1...64
+    package static let serverLinkCharacters = 1...200
     /// Live mail without a receipt is sent again within this (contract §5).
     package static let resendWithin = Duration.seconds(30)
     package static let sessionTTL = Duration.seconds(7 * 86_400)

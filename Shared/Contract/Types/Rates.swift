@@ -82,6 +82,10 @@ package enum Rates {
         "room_guess_address", 2, burst: 10, per: .address, failsClosed: true)
     /// Tokens that are nobody's, in frames and over HTTP (contract §13a).
     package static let unknownTokens = Rate("unknown_token", 60, burst: 60, per: .address)
+    /// `GET /server`.
+    package static let server = Rate("server", 60, burst: 60, per: .address, failsClosed: true)
+    /// Invitations that operators make, beside `admin` and counted as it is.
+    package static let invitations = Rate("invitations", 60, burst: 60, per: .address, failsClosed: true)
     /// Counted per role instead of per address: operators come through the same balancer. Wrong tokens are one role.
     package static let admin = Rate("admin", 600, burst: 600, per: .address, failsClosed: true)
 
@@ -95,6 +99,6 @@ package enum Rates {
         Self.transcripts, Self.liveShares,
         Self.livePackets, Self.liveResync, Self.liveAttention, Self.roomControl, Self.roomCodes, Self.roomSignals,
         Self.roomPokes,
-        Self.roomGuesses, Self.roomGuessesOfAddress,
+        Self.roomGuesses, Self.roomGuessesOfAddress, Self.server, Self.invitations,
     ]
 }

@@ -145,6 +145,13 @@ extension Settings<StrangerSettings> {
     package func bytes() throws(SettingsError) -> Int { try self.bytesMax }
 }
 
+/// Routers keep mail so long, and auth tells people of it.
+package enum MailSettings {
+    package static let pendingTTL = Setting(
+        "pending.ttl.seconds", .seconds(in: 1...Int(Limits.pendingTTLMax.components.seconds)), default: "259200",
+        "How long unacknowledged mail is kept. Less than the 14 days for which messages are remembered.")
+}
+
 /// The tokens for `/admin`.
 package struct AdminSettings: SettingGroup {
     private static let use =

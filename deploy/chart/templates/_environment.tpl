@@ -30,6 +30,11 @@
 {{- if eq .name "auth" }}
 - { name: DATABASE_BYTES_MAX, value: {{ $values.postgres.bytesMax | int64 | quote }} }
 - { name: REGISTRATION, value: {{ $values.registration | quote }} }
+- { name: SERVER_NAME, value: {{ $values.server.name | quote }} }
+- { name: SERVER_OPERATOR, value: {{ $values.server.operator | quote }} }
+- { name: SERVER_PRIVACY, value: {{ $values.server.privacy | quote }} }
+- { name: GUESTS, value: {{ $values.server.guests | quote }} }
+- { name: BACKUP_KEEP_DAYS, value: {{ $values.server.backupDays | quote }} }
 {{- else if eq .name "push" }}
 {{- $push := $values.push }}
 - { name: APNS_KEY_FILE, value: {{ ternary "/run/secrets/apns_key.p8" "" (ne $push.apns.keyId "") | quote }} }

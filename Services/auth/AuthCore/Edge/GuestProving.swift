@@ -10,16 +10,20 @@ import Telemetry
 /// Guests prove their keys: `guest_begin` and `guest_proof` (contract §14.3).
 package struct GuestProving: Sendable {
     private let guests: GuestTable
+    private let areTaken: Bool
     private let directory: GuestDirectory
     private let operators: any OperatorRecords
     private let bus: any KeyBus
     private let clock: ServiceClock
     private let logger: Logger
 
+    /// - Parameter areTaken: whether this server has guests.
     package init(
-        _ guests: GuestTable, operators: any OperatorRecords, bus: any KeyBus, clock: ServiceClock, logger: Logger
+        _ guests: GuestTable, areTaken: Bool = true, operators: any OperatorRecords, bus: any KeyBus,
+        clock: ServiceClock, logger: Logger
     ) {
         self.guests = guests
+        self.areTaken = areTaken
         self.directory = GuestDirectory(self.guests, keys: bus, clock: clock, logger: logger)
         self.operators = operators
         self.bus = bus
@@ -30,6 +34,7 @@ package struct GuestProving: Sendable {
     package func begin(
         _ frame: GuestBegin, node: NodeID, connection: ConnectionID
     ) async throws(HandlingError) -> Answer {
+        guard self.areTaken else { return Replies.notLetIn(.registrationClosed) }
         let id = UUIDText.random()
         let challenge = ProofChallenge(
             for: frame, node: node, connection: connection, random: randomBytes(ProofChallenge.randomBytes),

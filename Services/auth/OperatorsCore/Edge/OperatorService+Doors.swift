@@ -41,6 +41,7 @@ extension OperatorService {
     func invite(
         _ wish: DoorOperations.Invite, _ call: inout AdminGate.Call
     ) async throws(HTTPRefusal) -> NewInvitation {
+        try await self.gate.admit(call.event.actor, within: Rates.invitations)
         let (id, token) = (UUIDText.random(), InvitationToken(random: randomBytes(InvitationToken.byteCount)))
         call.event.target = "\(id)"
         let (event, now) = (call.event, self.clock.store)

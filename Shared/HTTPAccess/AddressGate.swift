@@ -1,22 +1,20 @@
-import Bus
-import ClusterContract
-import Contract
-import HTTPAccess
-import Hummingbird
-import Telemetry
+package import Bus
+package import ClusterContract
+package import Contract
+package import Hummingbird
 
 /// How often one address may ask what anybody may ask.
-struct AddressGate: Sendable {
+package struct AddressGate: Sendable {
     private let limiter: RateLimiter
     private let trustedProxies: TrustedProxies
 
-    init(bus: any Bus, rates: RateTable, trustedProxies: TrustedProxies) {
+    package init(bus: any Bus, rates: RateTable, trustedProxies: TrustedProxies) {
         self.limiter = RateLimiter(bus: bus, rates: rates)
         self.trustedProxies = trustedProxies
     }
 
     /// - Throws: 429 with `Retry-After`.
-    func admit(_ request: Request, from peer: NetworkAddress?, within rate: Rate) async throws(HTTPRefusal) {
+    package func admit(_ request: Request, from peer: NetworkAddress?, within rate: Rate) async throws(HTTPRefusal) {
         guard let peer else { throw .internalError }
         let address = self.trustedProxies.client(
             peer: peer, forwardedFor: request.headers[.init("X-Forwarded-For")!])
