@@ -90,7 +90,7 @@ struct InviteCommand: AsyncParsableCommand {
             [
                 answer.token,
                 "Invitation \(answer.invitationId), until \(time(answer.expiresAt)). It is shown this once.",
-                "An app sends it as `invitation` of `register_proof`.",
+                "Somebody new says: whisper init --server ADDRESS --invitation \(answer.token)",
             ]
         }
     }

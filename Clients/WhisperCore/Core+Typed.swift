@@ -35,11 +35,12 @@ extension Core {
     }
 
     /// Makes a new identity.
+    /// - Parameter invitation: a link or its token, for a server that takes somebody new by invitation only.
     /// - Returns: its twelve words: the person who has them is this identity. Show them once, and keep no copy.
-    /// - Throws: `.identityExists`, `.locked`, `.closed`, `.store`.
-    public func createIdentity() async throws(CoreError) -> [String] {
+    /// - Throws: `.invalidField`, `.identityExists`, `.locked`, `.closed`, `.store`.
+    public func createIdentity(invitation: String? = nil) async throws(CoreError) -> [String] {
         let mnemonic = Mnemonic.random()
-        try await self.make(mnemonic)
+        try await self.make(mnemonic, invitation: invitation)
         return mnemonic.words
     }
 
@@ -221,6 +222,7 @@ extension CoreError {
         case .replaced: self.init(.offline, "The identity was opened on another device.")
         case .banned: self.init(.banned)
         case .loginRefused: self.init(.forbidden, "The server refuses the login.")
+        case .refused(let reason): self.init(.forbidden, reason.sentence)
         case .foreignChallenge, .foreignIdentity: self.init(.server)
         case .storeFailed: self.init(.store)
         }

@@ -358,7 +358,9 @@ public final class Core: Sendable {
     // MARK: Identity
 
     /// Makes the folder an identity's.
-    func make(_ mnemonic: Mnemonic) async throws(CoreError) {
+    /// - Parameter invitation: a link or its token.
+    func make(_ mnemonic: Mnemonic, invitation: String? = nil) async throws(CoreError) {
+        let invitation = try self.invitation(invitation)
         try await self.inTurn { () -> Result<Void, CoreError> in
             switch self.phase.withLock({ $0 }) {
             case .open, .suspended: return .failure(CoreError(.identityExists))
@@ -371,7 +373,7 @@ public final class Core: Sendable {
                 let opened = try self.openProfile { key throws(ProfileError) in
                     try Profile.create(
                         at: configuration.folder, mnemonic: mnemonic, server: server,
-                        authorityFile: configuration.authorityFile, key: key)
+                        authorityFile: configuration.authorityFile, invitation: invitation, key: key)
                 }
                 self.phase.withLock { $0 = .open(opened) }
                 return .success(())
@@ -379,6 +381,27 @@ public final class Core: Sendable {
                 return .failure(error)
             }
         }.get()
+    }
+
+    /// - Parameter text: a link or its token.
+    /// - Throws: `.invalidField` if it is neither, or for another server.
+    func invitation(_ text: String?) throws(CoreError) -> InvitationToken? {
+        guard let text else { return nil }
+        guard let link = InvitationLink(text) else {
+            throw CoreError(.invalidField, "is no invitation", field: "invitation")
+        }
+        guard link.server == nil || link.server == ServerAddress(self.configuration.server) else {
+            throw CoreError(.invalidField, "is for another server", field: "invitation")
+        }
+        return link.token
+    }
+
+    /// Connects, for the verb.
+    /// - Parameter invitation: for an identity that the server does not know yet.
+    func connect(invitation: String?) async throws {
+        let opened = try self.opened()
+        if let invitation = try self.invitation(invitation) { try opened.store.settings.set(invitation: invitation) }
+        try await opened.connect()
     }
 
     /// - Throws: `.noIdentity`, `.suspended`, `.closed`.

@@ -63,6 +63,7 @@ func describe(_ reason: StopReason) -> String {
     case .replaced: "This identity was opened on another device, so it was signed out here."
     case .banned(let until): describe(Ban(until: until))
     case .loginRefused: "The server refuses this identity."
+    case .refused(let reason): reason.sentence
     case .foreignChallenge:
         "DANGER: the server asked for a signature that is not for signing in. Nothing was signed; do not trust this server."
     case .foreignIdentity:

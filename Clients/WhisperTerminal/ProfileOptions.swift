@@ -183,16 +183,22 @@ struct ProfileOptions: ParsableArguments {
 
 /// Where the server is; kept in the profile.
 struct ServerOptions: ParsableArguments {
-    @Option(help: "Address of the server, ws:// or wss://.")
-    var server = "\(ServerAddress.local)"
+    @Option(
+        help: "Address of the server, ws:// or wss://. Default: that of the invitation, else \(ServerAddress.local).")
+    var server: String?
 
     @Option(name: .customLong("ca"), help: "PEM file with certificates to trust beside the system's, for wss://.")
     var authorityFile: String?
 
-    func address() throws -> ServerAddress {
-        guard let address = ServerAddress(self.server) else {
+    /// - Parameter invited: the server of an invitation.
+    func address(invited: ServerAddress? = nil) throws -> ServerAddress {
+        guard let server = self.server else { return invited ?? .local }
+        guard let address = ServerAddress(server) else {
             throw Problem(
-                "\"\(self.server)\" is no server address. It looks like wss://chat.example or ws://127.0.0.1:8080.")
+                "\"\(server)\" is no server address. It looks like wss://chat.example or ws://127.0.0.1:8080.")
+        }
+        guard invited == nil || invited == address else {
+            throw Problem("The invitation is for \(invited ?? address), and --server says \(address).")
         }
         return address
     }

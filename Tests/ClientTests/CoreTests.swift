@@ -71,6 +71,20 @@ import Testing
         try #require(try await self.perform(core, "identity_show")["whisperId"]?.string)
     }
 
+    /// No identity comes of a text that is no invitation, or of one for another server.
+    @Test func anInvitationIsReadBeforeAnIdentityIsMade() async throws {
+        let core = try self.open("ann")
+        let token = "AAECAwQFBgcICQoLDA0ODw"
+        for wrong in ["hello", token + "A", "https://elsewhere.example/invite#\(token)"] {
+            let refused = try await self.refusal(core, #"identity_create {"invitation":"\#(wrong)"}"#)
+            #expect(refused == "invalidField invitation")
+        }
+        #expect(try await self.perform(core, "identity_show")["hasIdentity"] == .bool(false))
+        try await self.perform(core, #"identity_create {"invitation":"\#(token)"}"#)
+        #expect(try await self.refusal(core, #"connect {"invitation":"hello"}"#) == "invalidField invitation")
+        try await self.online(core)
+    }
+
     @Test func twoCoresTalkAndOneIsRestartedInTheMiddle() async throws {
         var (ann, bob) = (try self.open("ann"), try self.open("bob"))
         for core in [ann, bob] {

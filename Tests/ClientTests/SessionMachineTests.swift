@@ -72,6 +72,18 @@ import TestKit
         #expect(self.machine.stopReason == .loginRefused)
     }
 
+    /// Each further attempt would get the same answer, and count as a failed proof of this address.
+    @Test(arguments: RefusalReason.allCases)
+    mutating func aShutDoorStopsAtTheFirstAnswer(reason: RefusalReason) {
+        _ = self.machine.nextStep(at: start)
+        _ = self.machine.opened(sessionLeft: nil, at: start)
+        #expect(self.machine.challenged(at: start) == [.sendProof])
+        let actions = self.machine.refused(
+            .login, .forbidden, retryAfter: nil, reason: reason, at: start, using: &self.random)
+        #expect(actions == [.closeConnection])
+        #expect(self.machine.nextStep(at: start + .seconds(3_600)) == .stop(.refused(reason)))
+    }
+
     @Test mutating func anotherDeviceEndsIt() {
         self.bind()
         self.machine.closed(4001, reason: "", at: start, using: &self.random)

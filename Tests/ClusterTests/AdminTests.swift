@@ -257,32 +257,26 @@ extension CalmCluster {
             let report = try await alice.ask("report", ["targetId": mallory.id, "reason": "abuse"]).expecting(
                 "report_ack")
             let id = try #require(report.payload["reportId"]?.string)
-            #expect(try await self.tool("stats").contains("open reports"))
-            #expect(try await self.tool("reports", "--status", "open", "--limit", "100").contains(id))
-            #expect(try await self.tool("review", id, "warn").contains("Done."))
+            #expect(try await Operators.tool("stats").contains("open reports"))
+            #expect(try await Operators.tool("reports", "--status", "open", "--limit", "100").contains(id))
+            #expect(try await Operators.tool("review", id, "warn").contains("Done."))
             #expect(
-                try await self.tool("ban", mallory.id, "--reason", "enough", "--hours", "1").contains("is banned until")
+                try await Operators.tool("ban", mallory.id, "--reason", "enough", "--hours", "1").contains(
+                    "is banned until")
             )
             #expect(try await mallory.client.end().code == 4003)
-            #expect(try await self.tool("bans").contains("\(mallory.id)  until"))
+            #expect(try await Operators.tool("bans").contains("\(mallory.id)  until"))
             #expect(
-                try await self.tool("audit", "--target", mallory.id).contains("operator ban \(mallory.id): ok “enough”")
+                try await Operators.tool("audit", "--target", mallory.id).contains(
+                    "operator ban \(mallory.id): ok “enough”")
             )
-            #expect(try await self.tool("unban", mallory.id, "--reason", "appeal").contains("is not banned"))
-            await #expect(throws: LaunchError.self) { try await self.tool("ban", "WSP-1", "--reason", "x") }
+            #expect(try await Operators.tool("unban", mallory.id, "--reason", "appeal").contains("is not banned"))
+            await #expect(throws: LaunchError.self) { try await Operators.tool("ban", "WSP-1", "--reason", "x") }
             let message = try await alice.text(try await Cluster.phone())
-            #expect(try await self.tool("message", message).contains("pending; accepted"))
+            #expect(try await Operators.tool("message", message).contains("pending; accepted"))
         }
 
         // MARK: -
-
-        @discardableResult
-        private func tool(_ arguments: String...) async throws -> String {
-            let stack = Cluster.stack
-            var command = Command("\(stack.configuration.programs)/whisper-admin", arguments)
-            command.environment = ["ADMIN_TOKEN": stack.configuration.adminToken, "WHISPER_OPS_URL": stack.opsURL]
-            return try await command.output(name: "whisper-admin")
-        }
 
         private func delivery(of id: String) async throws -> JSON {
             let answer = try await Operators.get("/admin/messages/\(id)")

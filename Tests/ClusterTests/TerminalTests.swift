@@ -150,7 +150,7 @@ extension CalmCluster {
 }
 
 /// Somebody with a profile.
-private struct Typist {
+struct Typist {
     static var server: String { "ws://127.0.0.1:\(Cluster.stack.ports.public)" }
 
     private let folder: TemporaryFolder

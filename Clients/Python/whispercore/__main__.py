@@ -1,4 +1,4 @@
-"""python -m whispercore --version | new FOLDER --server URL | echo FOLDER | verbs"""
+"""python -m whispercore --version | new FOLDER --server URL [--invitation LINK] | echo FOLDER | verbs"""
 
 import argparse
 import ctypes
@@ -38,7 +38,8 @@ def new(options):
     with Core(options.folder, options.server, key=key(options.key_file), **config) as core:
         # Before there is an identity: a file that cannot be made must not cost its words.
         file = options.words_file and open(os.open(options.words_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w")
-        words = core.send("identity_create")["words"]
+        invitation = {"invitation": options.invitation} if options.invitation else {}
+        words = core.send("identity_create", **invitation)["words"]
         if file is None:
             print(f"Write these words down. The person who has them is this identity:\n\n    {words}\n")
         else:
@@ -78,6 +79,7 @@ def main():
             command.add_argument("--key-file", help="32 bytes that seal the store")
         if function is new:
             command.add_argument("--server", required=True, help="wss:// and host")
+            command.add_argument("--invitation", help="link or token that lets somebody new in")
             command.add_argument("--ca", help="PEM file of certificates to trust beside the system's")
             command.add_argument("--words-file", help="a new file for the words, in place of the terminal")
     options = parser.parse_args()

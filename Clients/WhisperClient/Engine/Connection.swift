@@ -129,9 +129,7 @@ extension WhisperClient {
         self.session.refreshed(sessionLeft: Self.left(of: grant), at: .now)
     }
 
-    private static func left(of grant: SessionGrant) -> Duration {
-        grant.expiresAt - grant.serverTime
-    }
+    private static func left(of grant: SessionGrant) -> Duration { grant.expiresAt - grant.serverTime }
 
     private func registered(_ ack: RegisterAck) {
         // Our keys say which ids can be ours; nobody else does.
@@ -183,7 +181,8 @@ extension WhisperClient {
             code == .userBanned ? told.map { self.serverNow + min($0, ClientLimits.banTermMax) } : nil
         self.perform(
             self.session.refused(
-                request, code, retryAfter: retryAfter, bannedUntil: bannedUntil, at: .now, using: &self.random))
+                request, code, retryAfter: retryAfter, bannedUntil: bannedUntil,
+                reason: refusal.reason.flatMap { RefusalReason(rawValue: $0) }, at: .now, using: &self.random))
     }
 
     // MARK: Acting
@@ -265,11 +264,13 @@ extension WhisperClient {
         else { return self.perform(self.session.refuse(.foreignChallenge)) }
         self.challenge = nil
         let keys = self.keys.publicKeys
+        let invitation: InvitationToken?
+        do { invitation = try self.store.settings.invitation() } catch { return self.storeFailed(error) }
         self.write(
             RegisterProof(
                 challengeID: challenge.challengeID, deviceID: self.deviceID, platform: self.platform,
                 whisperID: self.loginNamesID ? self.id : nil, encPublicKey: keys.box, signPublicKey: keys.sign,
-                signature: signature),
+                signature: signature, invitation: invitation?.text),
             .register)
     }
 

@@ -212,6 +212,7 @@ package actor WhisperClient {
     }
 
     package var isOnline: Bool { self.session.isBound }
+    package var stopReason: StopReason? { self.session.stopReason }
 
     /// Frames of the server that broke the contract and were not taken, since the client began.
     package var refusedFrames: Int64 { self.reading.refused }

@@ -195,10 +195,12 @@ package struct SessionMachine {
 
     /// The server answered a request with an error. Errors about messages are the outbox's, except for what they say
     /// about the session.
-    /// - Parameter bannedUntil: of USER_BANNED, if the server has said it.
+    /// - Parameters:
+    ///   - bannedUntil: of USER_BANNED, if the server has said it.
+    ///   - reason: of a login, if the server has said it and this release knows it.
     package mutating func refused(
-        _ request: Request, _ code: ErrorCode?, retryAfter: Duration?, bannedUntil: Timestamp? = nil, at now: Instant,
-        using random: inout some RandomNumberGenerator
+        _ request: Request, _ code: ErrorCode?, retryAfter: Duration?, bannedUntil: Timestamp? = nil,
+        reason: RefusalReason? = nil, at now: Instant, using random: inout some RandomNumberGenerator
     ) -> [Action] {
         if code == .userBanned {
             if case .greeting(.proved, _) = self.state { return self.refuse(.banned(until: bannedUntil)) }
@@ -215,6 +217,8 @@ package struct SessionMachine {
             return [.forgetSession] + self.begin(at: now)
         case .greeting(let greeting, _):
             guard request == .login else { return [] }
+            // Another attempt gets the same answer until a person does something.
+            if let reason { return self.refuse(.refused(reason)) }
             switch (greeting, code) {
             case (.begun(withID: true), .notFound):
                 // The server lost us, or is another one. The keys alone bring the same id back.
@@ -392,6 +396,8 @@ package enum StopReason: Hashable, Sendable {
     case banned(until: Timestamp?)
     /// The server refuses our login again and again.
     case loginRefused
+    /// The server gave a reason that only a person can remove.
+    case refused(RefusalReason)
     /// The server asked us to sign something that is no login challenge. Hostile.
     case foreignChallenge
     /// The server says we are somebody whose id does not fit our keys, or another than before. Hostile or another server.
@@ -406,9 +412,21 @@ package enum StopReason: Hashable, Sendable {
         case .replaced: "replaced"
         case .banned: "banned"
         case .loginRefused: "loginRefused"
+        case .refused(let reason): reason.rawValue
         case .foreignChallenge: "foreignChallenge"
         case .foreignIdentity: "foreignIdentity"
         case .storeFailed: "storeFailed"
+        }
+    }
+}
+
+extension RefusalReason {
+    /// For people.
+    package var sentence: String {
+        switch self {
+        case .registrationClosed: "This server takes nobody new now. Identities that it knows sign in as before."
+        case .invitationNeeded: "This server takes somebody new by invitation only. Ask its operators for one."
+        case .invitationInvalid: "This invitation is unknown, expired, revoked or used up. Ask for another one."
         }
     }
 }

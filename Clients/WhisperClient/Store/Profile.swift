@@ -1,3 +1,4 @@
+package import Contract
 import FoundationEssentials
 import Glibc
 import Synchronization
@@ -43,9 +44,12 @@ package final class Profile: Sendable {
     private static func isSealed(_ folder: String) -> Bool { UnlockedFile.isSealed(Self.storeFile(folder)) }
 
     /// Makes a new profile. Never touches one that exists.
-    /// - Parameter key: seals it.
+    /// - Parameters:
+    ///   - invitation: for its first login.
+    ///   - key: seals it.
     package static func create(
-        at folder: String, mnemonic: Mnemonic, server: ServerAddress, authorityFile: String? = nil, key: StoreKey? = nil
+        at folder: String, mnemonic: Mnemonic, server: ServerAddress, authorityFile: String? = nil,
+        invitation: InvitationToken? = nil, key: StoreKey? = nil
     ) throws(ProfileError) -> Profile {
         let keys = IdentityKeys(mnemonic)
         return try Self.making(folder) { lock in
@@ -61,6 +65,7 @@ package final class Profile: Sendable {
                 defer { store.close() }
                 try store.settings.set(server: server)
                 try store.settings.set(authorityFile: authorityFile)
+                if let invitation { try store.settings.set(invitation: invitation) }
                 _ = try store.settings.deviceID()
                 if key != nil { try store.settings.set(identityKeys: keys) }
             }

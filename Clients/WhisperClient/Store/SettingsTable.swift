@@ -22,14 +22,10 @@ package struct SettingsTable: Sendable {
         try self.setting("server").flatMap { ServerAddress($0) }
     }
 
-    package func set(server: ServerAddress) throws(ClientStoreError) {
-        try self.set("server", to: "\(server)")
-    }
+    package func set(server: ServerAddress) throws(ClientStoreError) { try self.set("server", to: "\(server)") }
 
     /// PEM file with certificates trusted beside those of the system.
-    package func authorityFile() throws(ClientStoreError) -> String? {
-        try self.setting("authorityFile")
-    }
+    package func authorityFile() throws(ClientStoreError) -> String? { try self.setting("authorityFile") }
 
     package func set(authorityFile: String?) throws(ClientStoreError) {
         try self.set("authorityFile", to: authorityFile)
@@ -47,9 +43,19 @@ package struct SettingsTable: Sendable {
     package func set(whisperID: WhisperID, session: StoredSession) throws(ClientStoreError) {
         try self.store.write { database in
             try Self.set("whisperId", to: "\(whisperID)", in: database)
+            try Self.set("invitation", to: nil, in: database)
             try Self.set(session, in: database)
             try ClientStore.oweTokens(in: database)
         }
+    }
+
+    /// For the first login. The server's answer to it ends the invitation here.
+    func invitation() throws(ClientStoreError) -> InvitationToken? {
+        try self.setting("invitation").flatMap { InvitationToken($0) }
+    }
+
+    package func set(invitation: InvitationToken) throws(ClientStoreError) {
+        try self.set("invitation", to: invitation.text)
     }
 
     package func session() throws(ClientStoreError) -> StoredSession? {
@@ -100,13 +106,9 @@ package struct SettingsTable: Sendable {
     // MARK: Backup
 
     /// The `ETag` of the backup that was read or written last; `nil` if it must be read before it may be written.
-    package func backupTag() throws(ClientStoreError) -> String? {
-        try self.setting("backupTag")
-    }
+    package func backupTag() throws(ClientStoreError) -> String? { try self.setting("backupTag") }
 
-    package func set(backupTag: String?) throws(ClientStoreError) {
-        try self.set("backupTag", to: backupTag)
-    }
+    package func set(backupTag: String?) throws(ClientStoreError) { try self.set("backupTag", to: backupTag) }
 
     static func set(backupTag: String?, in database: Database) throws {
         try Self.set("backupTag", to: backupTag, in: database)

@@ -51,10 +51,12 @@ package struct EventDefinition: Sendable {
             Field("retryInMs", .integer(0...Int64.max), .optional, about: "With `away`: when the next attempt is due."),
             Field(
                 "reason",
-                .choice([
-                    "closed", "replaced", "banned", "loginRefused", "foreignChallenge", "foreignIdentity",
-                    "storeFailed",
-                ]), .optional, about: "With `stopped`. `replaced`: the identity was opened on another device."),
+                .choice(
+                    [
+                        "closed", "replaced", "banned", "loginRefused", "foreignChallenge", "foreignIdentity",
+                        "storeFailed",
+                    ] + RefusalReason.allCases.map(\.rawValue)), .optional,
+                about: "With `stopped`. `replaced`: the identity was opened on another device."),
             Field(
                 "bannedUntil", .timestamp, .optional,
                 about: "With `banned`, if the ban has an end. Waiting messages are kept apart: see `outbox_status`."),

@@ -4,7 +4,9 @@ extension Verb {
     static let connect = Verb(
         "connect", of: "session",
         about: "Connects, and stays connected until `disconnect`. How it goes comes as events `connection`.",
-        type: "connecting", errors: [.noIdentity, .store],
+        [InvitationParameter.value.field], type: "connecting", errors: [.noIdentity, .store],
         samples: ("{}", #"{"type":"connecting"}"#),
-        .client { opened, _, _ in try await opened.connect() })
+        .core { core, parameters, _ in
+            try await core.connect(invitation: try parameters[InvitationParameter.value])
+        })
 }

@@ -8,10 +8,22 @@ struct InitCommand: AsyncParsableCommand {
 
     @OptionGroup var options: ProfileOptions
     @OptionGroup var server: ServerOptions
+    @Option(
+        help: ArgumentHelp(
+            "Link or token that lets somebody new in.",
+            discussion: "An identity that a server has refused is tried again with it."))
+    var invitation: String?
 
     func run() async throws {
+        let invitation = try self.invitation.map { text in
+            guard let invitation = InvitationLink(text) else {
+                throw Problem("This is no invitation, or not all of it.")
+            }
+            return invitation
+        }
+        if let invitation, Profile.exists(at: self.options.folder) { return try await self.tryAgain(with: invitation) }
         let mnemonic = Mnemonic.random()
-        let profile = try create(mnemonic, self.options, self.server)
+        let profile = try create(mnemonic, self.options, self.server, invitation: invitation)
         let style = Style.output
         print("\nThese twelve words are your identity. " + style.bold("Write them down."))
         print("Whoever has them is you. Without them a lost device is a lost identity.")
@@ -28,6 +40,19 @@ struct InitCommand: AsyncParsableCommand {
             print("    " + cells.joined(separator: "  "))
         }
         print("")
+        try await introduce(profile, self.options)
+    }
+
+    /// An identity that no server knows yet.
+    private func tryAgain(with invitation: InvitationLink) async throws {
+        let profile = try self.options.open()
+        guard try profile.store.whisperID() == nil, let kept = try profile.store.server() else {
+            throw self.options.problem(.exists)
+        }
+        guard invitation.server == nil || invitation.server == kept else {
+            throw Problem("The invitation is for \(invitation.server ?? kept), and this identity for \(kept).")
+        }
+        try profile.store.set(invitation: invitation.token)
         try await introduce(profile, self.options)
     }
 }
@@ -78,11 +103,14 @@ struct RestoreCommand: AsyncParsableCommand {
     }
 }
 
-private func create(_ mnemonic: Mnemonic, _ options: ProfileOptions, _ server: ServerOptions) throws -> Profile {
-    let address = try server.address()
+private func create(
+    _ mnemonic: Mnemonic, _ options: ProfileOptions, _ server: ServerOptions, invitation: InvitationLink? = nil
+) throws -> Profile {
+    let address = try server.address(invited: invitation?.server)
     do throws(ProfileError) {
         return try Profile.create(
-            at: options.folder, mnemonic: mnemonic, server: address, authorityFile: server.authorityFile)
+            at: options.folder, mnemonic: mnemonic, server: address, authorityFile: server.authorityFile,
+            invitation: invitation?.token)
     } catch {
         throw options.problem(error)
     }
@@ -104,6 +132,10 @@ private func introduce(_ profile: Profile, _ options: ProfileOptions, isRestorin
                 + ". Give it to your friends.")
         if let restored { print(restored) }
     } catch let problem as Problem {
+        if case .refused? = await client.stopReason {
+            print("Your identity is made all the same; with an invitation, say `whisper init --invitation` again.")
+            throw problem
+        }
         let id = profile.keys.publicKeys.id(counter: 0)
         print(style.yellow("\(problem) Your identity is made all the same;"))
         print("it signs in with the next command that finds the server. Its Whisper ID will most likely be \(id).")

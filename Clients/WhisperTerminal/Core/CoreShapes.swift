@@ -202,10 +202,11 @@ extension ConnectionStatus {
 
 extension StopReason {
     fileprivate init?(_ word: String, bannedUntil: Timestamp?) {
-        let all: [StopReason] = [
-            .closed, .replaced, .banned(until: bannedUntil), .loginRefused, .foreignChallenge, .foreignIdentity,
-            .storeFailed,
-        ]
+        let all: [StopReason] =
+            [
+                .closed, .replaced, .banned(until: bannedUntil), .loginRefused, .foreignChallenge, .foreignIdentity,
+                .storeFailed,
+            ] + RefusalReason.allCases.map { .refused($0) }
         guard let reason = all.first(where: { $0.word == word }) else { return nil }
         self = reason
     }

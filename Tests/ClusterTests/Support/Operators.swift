@@ -33,6 +33,15 @@ enum Operators {
         try await self.post("/admin/unban", ["whisperId": phone.id, "reason": "a test"]).expectSuccess()
     }
 
+    /// - Returns: what `whisper-admin` has printed.
+    @discardableResult
+    static func tool(_ arguments: String...) async throws -> String {
+        let stack = Cluster.stack
+        var command = Command("\(stack.configuration.programs)/whisper-admin", arguments)
+        command.environment = ["ADMIN_TOKEN": stack.configuration.adminToken, "WHISPER_OPS_URL": stack.opsURL]
+        return try await command.output(name: "whisper-admin")
+    }
+
     private static func ask(_ method: String, _ path: String, token: String?, body: String) async throws -> Answer {
         let answer = await LoopbackRequest.http(
             method, path, port: Cluster.stack.ports.ops,

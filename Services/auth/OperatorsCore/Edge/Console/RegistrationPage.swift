@@ -30,7 +30,7 @@ extension ConsolePage {
                 \(self.heading("Invitation", "For \(uses == 1 ? "one person" : "\(uses) people" as HTML), until \(Wording.time(invitation.expiresAt)) UTC. It is shown here once: the server keeps only a digest of it."))
                 <section class="card"><p><label for="token">Give this to whoever shall come in, over a channel that you trust:</label></p>
                 <p><input id="token" class="id" readonly value="\(invitation.token.text)"></p>
-                <p class="small">An app sends it as <code>invitation</code> of <code>register_proof</code>.</p></section>
+                <p class="small">Somebody new says <code>whisper init --server ADDRESS --invitation TOKEN</code>, or gives it to another app.</p></section>
                 <p class="more"><a href="/console/registration">Back to registration</a></p>
                 """)
     }

@@ -1,0 +1,29 @@
+import Contract
+import Testing
+import WhisperClient
+
+private let token = "AAECAwQFBgcICQoLDA0ODw"
+
+struct InvitationLinkTests {
+    @Test(
+        arguments: [
+            (token, nil),
+            ("whisper://invite/chat.example.org#\(token)", "wss://chat.example.org"),
+            ("whisper://invite/chat.example.org:8443#\(token)", "wss://chat.example.org:8443"),
+            ("https://chat.example.org/invite#\(token)", "wss://chat.example.org"),
+            ("https://chat.example.org/invite#\(token)&add=WSP", "wss://chat.example.org"),
+            ("http://127.0.0.1:8080/invite#\(token)", "ws://127.0.0.1:8080"),
+        ] as [(String, String?)])
+    func anInvitationIsRead(text: String, server: String?) throws {
+        let link = try #require(InvitationLink(text))
+        #expect(link.token.text == token)
+        #expect(link.server?.description == server)
+    }
+
+    @Test(arguments: [
+        "", "#", "hello", String(token.dropLast()), token + "A", "whisper://invite/#\(token)",
+        "whisper://add/chat.example.org#\(token)", "https://chat.example.org/listen#\(token)",
+        "ftp://chat.example.org/invite#\(token)", "https://chat.example.org/invite",
+    ])
+    func anythingElseIsNot(text: String) { #expect(InvitationLink(text) == nil) }
+}
