@@ -3027,6 +3027,34 @@ export interface Routes {
       nextCursor?: string | null
     }
   }
+  /** Who runs this server, who may register, and how long it keeps what. No version, and no number of people. */
+  "GET /server": {
+    parameters: {}
+    body: undefined
+    answer: {
+      /** 1 to 64 characters. */
+      name: string
+      registration: "open" | "invited" | "closed"
+      /** Whether guests may come: listeners and people in rooms without an identity. */
+      guests: boolean
+      /** Parts of the contract that are not of its first release. 0 to 64 elements. */
+      features: Array<string>
+      retention: {
+        /** How long mail waits for a recipient who does not come. 1 to 312. */
+        pendingHours: number
+        /** How long sender, recipient and time of a message are remembered. 1 to 14. */
+        ledgerDays: number
+        /** How long a backup of the database stays. 1 to 3650. */
+        backupDays: number
+      }
+      /** Whether the server remembers who came by whose invitation. */
+      invitationsKept: boolean
+      /** `mailto:` or `https:`. 1 to 200 characters. */
+      operator?: string | null
+      /** A page, `https:`. 1 to 200 characters. */
+      privacy?: string | null
+    }
+  }
   /** Whether somebody new may register. */
   "GET /admin/registration": {
     parameters: {}

@@ -46,13 +46,13 @@ struct InitCommand: AsyncParsableCommand {
     /// An identity that no server knows yet.
     private func tryAgain(with invitation: InvitationLink) async throws {
         let profile = try self.options.open()
-        guard try profile.store.whisperID() == nil, let kept = try profile.store.server() else {
+        guard try profile.store.settings.whisperID() == nil, let kept = try profile.store.settings.server() else {
             throw self.options.problem(.exists)
         }
         guard invitation.server == nil || invitation.server == kept else {
             throw Problem("The invitation is for \(invitation.server ?? kept), and this identity for \(kept).")
         }
-        try profile.store.set(invitation: invitation.token)
+        try profile.store.settings.set(invitation: invitation.token)
         try await introduce(profile, self.options)
     }
 }
