@@ -44,8 +44,6 @@ public enum CoreLimits {
     public static let listMax = 200
     /// Characters of what is searched for.
     static let searchCharactersMax = 500
-    /// Characters of a thumbnail: its Base64.
-    static let thumbnailCharactersMax = (ClientLimits.thumbnailBytesMax + 2) / 3 * 4
     /// Characters of a consumer's name.
     public static let consumerCharacters = 1...64
     /// A link of a profile has fewer.

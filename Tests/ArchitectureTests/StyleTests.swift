@@ -8,7 +8,7 @@ import Testing
         let names = [
             ".ci", ".containerignore", ".dockerignore", ".editorconfig", ".gitignore", ".swift-format", "CHANGELOG.md",
             "CONTRIBUTING.md", "Clients", "Makefile", "Package.swift", "README.md", "SECURITY.md", "Services", "Shared",
-            "TestSupport", "Tests", "Tools", "compose.ha.yaml", "compose.yaml", "deploy", "docs",
+            "TestSupport", "Tests", "Tools", "compose.ha.yaml", "compose.yaml", "deploy", "docs", "llms.txt",
         ]
         // Only tracked names count: a checkout also holds folders of builds and data.
         let git = Process()

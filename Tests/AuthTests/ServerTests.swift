@@ -6,7 +6,7 @@ import Store
 import TestKit
 import Testing
 
-/// What anybody may know of a server (contract §20.6).
+/// Facts that a server tells anybody (contract §20.6).
 @Suite(.serialized, .timeLimit(.minutes(20))) struct ServerTests {
     private func http(_ bench: AuthBench, _ configuration: AuthConfiguration = AuthConfiguration()) -> HTTPBench {
         HTTPBench(routes: { router in

@@ -156,6 +156,11 @@ final class FakeServer: ServerLink {
     }
 
     /// Takes messages again whose ids it has seen.
+    /// The types of all messages accepted.
+    var messageTypes: Set<String> {
+        self.state.withLock { Set(($0.frames["message_received"] ?? []).compactMap { $0["msgType"]?.string }) }
+    }
+
     func forgetAccepted() { self.state.withLock { $0.accepted = [] } }
 
     func forgetSessions() { self.state.withLock { $0.tokens = [:] } }

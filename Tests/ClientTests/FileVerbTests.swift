@@ -110,7 +110,7 @@ extension CoreTests {
         let sent = try await self.perform(ann, send("audio/ogg", voice))["message"]
         let received = try await self.next(bob, "messageReceived").event["message"]
         for message in [sent, received] { #expect(message?["attachment"]?["voice"]?.text == voice) }
-        #expect(self.server.state.withLock { $0.frames["message_received"]?.last?["msgType"]?.string } == "voice")
+        #expect(self.server.messageTypes == ["voice"])
         // A restart keeps it.
         await bob.close()
         let again = try self.open("bob")

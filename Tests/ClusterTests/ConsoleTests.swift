@@ -100,12 +100,7 @@ struct ConsoleCluster {
         try await browser.click("\(plain) [value=dismiss]")
         try await self.shows("The report is dismissed.", browser)
         #expect(try await browser.count(plain) == 0)
-        // The ban is behind a question, and begins with a day.
-        #expect(
-            try await browser.value(of: "return document.querySelector(`\(article) select`).value") == .string("day"))
-        try await browser.click("\(article) .ask summary")
-        try await browser.click("\(article) option[value=week]")
-        try await browser.click("\(article) [value=ban]")
+        try await self.banForAWeek(article, browser)
         try await self.shows("Banned.", browser)
         #expect(try await mallory.client.end().code == 4003)
         #expect(try await browser.count(article) == 0)
@@ -237,6 +232,15 @@ struct ConsoleCluster {
     }
 
     /// Leaves pictures in both schemes, if somebody wants to look at them.
+    /// The ban is behind a question, and begins with a day.
+    private func banForAWeek(_ article: String, _ browser: Browser) async throws {
+        #expect(
+            try await browser.value(of: "return document.querySelector(`\(article) select`).value") == .string("day"))
+        try await browser.click("\(article) .ask summary")
+        try await browser.click("\(article) option[value=week]")
+        try await browser.click("\(article) [value=ban]")
+    }
+
     private func picture(_ name: String, _ browser: Browser) async throws {
         guard let folder = ProcessInfo.processInfo.environment["PICTURES"] else { return }
         for (scheme, isDark) in [("light", false), ("dark", true)] {

@@ -2,7 +2,7 @@ import LocalStack
 import TestKit
 import Testing
 
-/// Who may come in, and how people hear of it (contract §20.6). No other test may register meanwhile.
+/// The door of registration, and how people hear of it (contract §20.6). No other test may register meanwhile.
 @Suite(.serialized, .cluster()) struct DoorTests {
     @Test func somebodyNewComesInWithAnInvitationAndOnlyOnce() async throws {
         let folder = try TemporaryFolder(named: "doors")

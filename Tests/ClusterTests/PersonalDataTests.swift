@@ -53,7 +53,8 @@ extension CalmCluster {
             let missed = DataMap.naming.subtracting(DataMap.unreached).subtracting(columns)
             #expect(missed.isEmpty, "the search is blind to \(missed.sorted())")
             #expect(keys.isSubset(of: DataMap.namingKeys), "\(keys.sorted())")
-            #expect(keys.isSuperset(of: ["session", "presence", "ratelimit"]), "\(keys.sorted())")
+            // Keys of rates end by themselves, perhaps before the search.
+            #expect(keys.isSuperset(of: ["session", "presence"]), "\(keys.sorted())")
         }
 
         private static func writes(_ alice: Phone, _ bob: Phone) async throws {

@@ -13,7 +13,10 @@ import Testing
 
     @Test func loginsAndOperatorsAreRefusedWhileRedisIsAway() async {
         let closed = Rates.all.filter(\.failsClosed)
-        #expect(closed.map(\.action).sorted() == ["admin", "guest", "register", "room_guess", "room_guess_address"])
+        #expect(
+            closed.map(\.action).sorted() == [
+                "admin", "guest", "invitations", "register", "room_guess", "room_guess_address", "server",
+            ])
         let process = self.process()
         self.bus.goAway()
         for rate in closed {

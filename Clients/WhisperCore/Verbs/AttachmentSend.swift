@@ -17,10 +17,8 @@ extension Verb {
         "text", 1...ClientLimits.textBytesMax,
         about: "Text beside the file. At most \(ClientLimits.textBytesMax) bytes."
     ).optional
-    private static let thumbnail = TypedField.text(
-        "thumbnail", 1...CoreLimits.thumbnailCharactersMax,
-        about:
-            "A small picture, in Base64: at most \(ClientLimits.thumbnailBytesMax) bytes. Its format is the hosts' matter."
+    private static let thumbnail = TypedField.base64(
+        "thumbnail", 1...ClientLimits.thumbnailBytesMax, about: "A small picture. Its format is the hosts' matter."
     ).optional
     private static let clientID = TypedField.uuidV4(
         "clientId", about: "The id that the message is to have, as with `message_send`."
@@ -56,12 +54,6 @@ extension Verb {
             }
             let type = try parameters[Self.mimeType] ?? "application/octet-stream"
             guard FileDetails.isType(type) else { throw CoreError(.invalidField, "is no type", field: "mimeType") }
-            let thumbnail = try (try parameters[Self.thumbnail]).map { text in
-                guard let bytes = Base64.decode(text), bytes.count <= ClientLimits.thumbnailBytesMax else {
-                    throw CoreError(.invalidField, "is no Base64, or too long", field: "thumbnail")
-                }
-                return bytes
-            }
             let voice = try parameters[VoiceShape.field]
             guard voice == nil || VoiceNote.isType(type) else {
                 throw CoreError(.invalidField, "needs a type of audio", field: "voice")
@@ -71,7 +63,8 @@ extension Verb {
                 try opened.reference(to: $0, in: chat, by: author, field: "replyTo")
             }
             let message = try await opened.client.send(
-                file: try parameters[Self.path], name: name, type: type, thumbnail: thumbnail, voice: voice,
+                file: try parameters[Self.path], name: name, type: type, thumbnail: try parameters[Self.thumbnail],
+                voice: voice,
                 text: try parameters[Self.text] ?? "", in: chat, id: try parameters[Self.clientID], replyTo: replyTo)
             guard message.place == chat, message.attachment != nil else {
                 throw CoreError(.conflict, field: "clientId")

@@ -2,7 +2,7 @@ import Contract
 import TerminalText
 import WhisperClient
 
-/// Reads what a core writes (`Shapes`, `EventText`). What a later release adds is left out.
+/// Reads what a core writes (`Shapes`, `EventText`). Fields of a later release are left out.
 extension JSONMembers {
     func integer(_ name: String) -> Int64? { self[name].flatMap { Int64(String(decoding: $0, as: UTF8.self)) } }
 

@@ -11,7 +11,7 @@ actor KeyWhisper {
     private let style = Style.output
     private var screen: ChatScreen
     private var editor = LineEditor()
-    /// What is typed there is an order, not text.
+    /// A line typed there is an order, not text.
     private var order: LineEditor?
     /// The line began with `//`: its `/` is text.
     private var isSlashText = false

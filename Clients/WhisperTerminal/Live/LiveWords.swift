@@ -4,7 +4,7 @@ import TerminalText
 import WhisperClient
 import WhisperCore
 
-/// What a whisperer is told.
+/// Words for a whisperer.
 /// - Parameter hint: how to decide about who asks to listen.
 /// - Returns: `nil` for what is nothing to people.
 func describe(_ news: LiveNews, hint: (PrincipalID) -> String) -> String? {
@@ -38,7 +38,7 @@ private func listening(_ count: Int) -> String {
     }
 }
 
-/// What a listener is told, but for what is heard.
+/// Words for a listener, but for the text itself.
 func describe(_ news: LiveNews, whisperer: String) -> String? {
     let name = harmlessLine(whisperer)
     return switch news {

@@ -21,7 +21,7 @@ func describe(_ room: ListedRoom) -> [String] {
         }
 }
 
-/// What somebody in a room is told of a change.
+/// Words for a participant about a change.
 /// - Parameter isOwn: whether it concerns the reader.
 func describe(_ event: RoomEvent.Event, _ participant: String, isOwn: Bool) -> String {
     switch event {

@@ -35,7 +35,7 @@ extension PageCluster {
                 #expect(Set(ways) == ["local-candidate relay", "remote-candidate relay"])
                 #expect(try await page.browser.complaints() == [])
             }
-            // Whoever leaves goes at once, and nothing of the room stays.
+            // A participant who leaves goes at once, and nothing of the room stays.
             try await bob.browser.click("#leave")
             try await alice.reaches("waiting")
             try await alice.says("Person 2 left. You're alone here.")
@@ -47,7 +47,7 @@ extension PageCluster {
         }
     }
 
-    /// Three in a mesh. Who came by the link is vouched for by it, who came by the code is not.
+    /// Three in a mesh. The link vouches for those who came by it. The code vouches for nobody.
     @Test func aLinkVouchesForWhoeverHasIt() async throws {
         try await JoinPage.windows(3) { pages in
             let (alice, bob, carol) = (pages[0], pages[1], pages[2])
