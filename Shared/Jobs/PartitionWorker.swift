@@ -206,7 +206,8 @@ package final class PartitionWorker<Share: LeasedShare> {
         let locks = looking.add(self.leases.all)
         if !self.owned.isEmpty { looking.add(ReplicationBarrier.statement) }
         // In one round trip: it comes every second. Members that have joined since are checked the next time.
-        let ended = self.members > 1 ? looking.add(self.leases.endFrozen) : nil
+        let mayBeFrozen = self.members > 1 || self.leases.hasEarlierOwners
+        let ended = mayBeFrozen ? looking.add(self.leases.endFrozen) : nil
         let time = looking.add(ToldTime.question)
         let answers = try await self.store.pipeline(looking)
         let snapshot = try answers[locks]

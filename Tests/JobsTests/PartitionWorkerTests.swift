@@ -151,6 +151,9 @@ import Testing
             #expect(try await take(3))
             #expect(try await now.query(live.take([2, 3])) == [2])
             #expect(try await beside.query(rooms.take([2, 3])) == [2])
+            // The share of the release before does not look free: others are asked for.
+            #expect(try await now.query(live.all).taken == [2, 3])
+            #expect(try await beside.query(rooms.all).taken == [2, 3])
             // Nothing of what could not be taken is left.
             try await release(3)
             #expect(try await take(3))
@@ -164,6 +167,25 @@ import Testing
             #expect(try await take(2))
             #expect(try await now.query(live.take([2])).isEmpty)
             for session in [before, now, beside] { await session.close() }
+        }
+    }
+
+    @Test func aFrozenOwnerOfTheReleaseBeforeIsEnded() async throws {
+        try await Bench.run { bench in
+            let url = bench.database.url()
+            let (before, now) = (
+                PostgresConnection(PostgresConfiguration(url: url, applicationName: "before"), logger: quiet),
+                PostgresConnection(PostgresConfiguration(url: url, applicationName: "now"), logger: quiet)
+            )
+            for session in [before, now] { try await session.connect() }
+            let rooms = Leases.rooms(RoomShare.count, frozenAfter: .zero)
+            #expect(try await now.query(rooms.join) && rooms.hasEarlierOwners)
+            #expect(try await before.query(Statement<Bool>(value: "SELECT pg_try_advisory_lock(7006, 1)")))
+            #expect(try await now.query(rooms.endFrozen))
+            await #expect(throws: StoreError.self) {
+                _ = try await before.query(Statement<Bool>(value: "SELECT true"))
+            }
+            for session in [before, now] { await session.close() }
         }
     }
 

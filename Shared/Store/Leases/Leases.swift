@@ -104,7 +104,9 @@ package struct Leases: Sendable {
     /// Reads every lock. An owner asks in one transaction with `ReplicationBarrier`: a primary that is cut off from its
     /// standbys never answers. Another process may then own the same on the next primary.
     package var all: Statement<Snapshot> {
-        Statement(
+        // An owner of the release before holds its lock alone: that share is taken.
+        let before = Int64(self.common ?? self.shares)
+        return Statement(
             """
             SELECT count(*) FILTER (WHERE is_member),
                 COALESCE(array_agg(share) FILTER (WHERE NOT is_member), '{}'),
@@ -115,7 +117,8 @@ package struct Leases: Sendable {
                 FROM pg_locks
                 WHERE locktype = 'advisory' AND granted AND objsubid = 2
                     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-                    AND classid IN (\(Int64(self.shares))::oid, \(Int64(self.members))::oid)) held
+                    AND (classid IN (\(Int64(self.shares))::oid, \(Int64(self.members))::oid)
+                        OR classid = \(before)::oid AND mode = 'ExclusiveLock')) held
             """,
             decode: { rows throws(StoreError) in
                 var row = rows[0]
@@ -125,15 +128,21 @@ package struct Leases: Sendable {
             })
     }
 
-    /// Ends the sessions of members that have said nothing for too long. The answer is whether there were any.
+    /// Whether owners of the release before count as members of another kind, which `all` does not count.
+    package var hasEarlierOwners: Bool { self.common != nil }
+
+    /// Ends the sessions of members that have said nothing for too long, also of the release before. The answer is whether there
+    /// were any.
     package var endFrozen: Statement<Bool> {
-        Statement(
+        let earlier = Int64((self.common ?? self.shares) + 1)
+        return Statement(
             """
             SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a
             WHERE a.pid <> pg_backend_pid() AND a.state <> 'active'
                 AND a.state_change < clock_timestamp() - make_interval(secs => \(Double(self.frozenAfter.components.seconds)))
                 AND a.pid IN (SELECT l.pid FROM pg_locks l
-                    WHERE l.locktype = 'advisory' AND l.granted AND l.classid = \(Int64(self.members))::oid)
+                    WHERE l.locktype = 'advisory' AND l.granted
+                        AND l.classid IN (\(Int64(self.members))::oid, \(earlier)::oid))
             """,
             decode: { !$0.isEmpty })
     }
