@@ -400,7 +400,8 @@ public final class Core: Sendable {
     /// - Parameter invitation: for an identity that the server does not know yet.
     func connect(invitation: String?) async throws {
         let opened = try self.opened()
-        if let invitation = try self.invitation(invitation) { try opened.store.settings.set(invitation: invitation) }
+        let token = try self.invitation(invitation)
+        if let token, opened.id == nil { try opened.store.settings.set(invitation: token) }
         try await opened.connect()
     }
 
@@ -627,11 +628,10 @@ public final class Core: Sendable {
     func remove(_ seat: CoreSeat) {
         self.feeds.remove(seat.feed)
         guard let opened = try? self.opened() else { return }
-        let held = opened.holds.things(of: seat.feed)
-        guard !held.isEmpty else { return }
-        // The program that would wait for the end of this has gone.
-        Task {
-            for thing in held where opened.holds.things(of: seat.feed).contains(thing) {
+        // The program that would wait for these ends has gone. No end waits for the answer to another.
+        for thing in opened.holds.left(by: seat.feed) {
+            Task {
+                guard opened.holds.things(of: seat.feed).contains(thing) else { return }
                 await opened.end(thing)
                 opened.holds.release(thing, by: seat.feed)
             }

@@ -24,6 +24,7 @@ struct InvitationLinkTests {
         "", "#", "hello", String(token.dropLast()), token + "A", "whisper://invite/#\(token)",
         "whisper://add/chat.example.org#\(token)", "https://chat.example.org/listen#\(token)",
         "ftp://chat.example.org/invite#\(token)", "https://chat.example.org/invite",
+        "http://chat.example.org/invite#\(token)", "http://127.0.0.1.example.org/invite#\(token)",
     ])
     func anythingElseIsNot(text: String) { #expect(InvitationLink(text) == nil) }
 }

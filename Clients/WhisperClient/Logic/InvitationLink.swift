@@ -23,8 +23,11 @@ package struct InvitationLink: Equatable {
 
     private static func address(of place: String) -> String? {
         if place.hasPrefix(Self.appScheme) { return "wss://" + place.dropFirst(Self.appScheme.count) }
-        guard place.hasSuffix(Self.page), place.hasPrefix("https://") || place.hasPrefix("http://") else { return nil }
-        return String(place.dropLast(Self.page.count))
+        guard place.hasSuffix(Self.page) else { return nil }
+        let origin = String(place.dropLast(Self.page.count))
+        // Without TLS to this machine alone: a link must not make somebody talk in the clear.
+        let isLocal = ServerAddress(origin).map { ["127.0.0.1", "::1", "localhost"].contains($0.host) } ?? false
+        return origin.hasPrefix("https://") || origin.hasPrefix("http://") && isLocal ? origin : nil
     }
 
     private static let appScheme = "whisper://invite/"

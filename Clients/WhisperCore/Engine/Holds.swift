@@ -22,6 +22,8 @@ final class Holds: Sendable {
 
     private struct State {
         var holders: [Thing: EventFeed] = [:]
+        /// Things whose program has gone: they are being ended.
+        var ending: Set<Thing> = []
         /// Programs waiting until a thing is released.
         var waiting: [DispatchSemaphore] = []
     }
@@ -50,6 +52,30 @@ final class Holds: Sendable {
         }
     }
 
+    /// The program has gone: from here on the things it holds are ending.
+    func left(by feed: EventFeed) -> [Thing] {
+        self.state.withLock { state in
+            let things = state.holders.filter { $0.value === feed }.map(\.key)
+            state.ending.formUnion(things)
+            return things
+        }
+    }
+
+    /// Waits while a thing is being ended whose program has gone. Blocks the thread.
+    func waitForEnd(of thing: Thing, until deadline: DispatchTime) {
+        while true {
+            let semaphore = DispatchSemaphore(value: 0)
+            let isEnding = self.state.withLock { state in
+                if state.ending.contains(thing) { state.waiting.append(semaphore) }
+                return state.ending.contains(thing)
+            }
+            guard isEnding else { return }
+            guard semaphore.wait(timeout: deadline) == .success else {
+                return self.state.withLock { state in state.waiting.removeAll { $0 === semaphore } }
+            }
+        }
+    }
+
     func things(of feed: EventFeed) -> [Thing] {
         self.state.withLock { state in state.holders.filter { $0.value === feed }.map(\.key) }
     }
@@ -65,6 +91,7 @@ final class Holds: Sendable {
         self.state.withLock { state in
             guard state.holders[thing] === feed else { return }
             state.holders[thing] = nil
+            state.ending.remove(thing)
             for semaphore in state.waiting { semaphore.signal() }
             state.waiting = []
         }
@@ -100,6 +127,17 @@ struct Holder: Sendable {
 }
 
 extension OpenCore {
+    /// Begins a stream, unless it is open. If the program that had it has gone, its end comes first.
+    func whisper(in id: ConversationID) async throws {
+        let holds = self.holds
+        await Blocking.run { holds.waitForEnd(of: .whispering(id), until: .now() + CoreLimits.handOver) }
+        // An end makes the stream forget its content, so the conversation is read after it.
+        try await self.with {
+            let own = try self.ownConversation(id)
+            if !$0.streams.isWhispering(in: id) { try $0.streams.whisper(in: own, $0) }
+        }
+    }
+
     /// Ends a thing held by a program that is gone. A thing that is not open any more stays as it is.
     func end(_ thing: Holds.Thing) async {
         let client = self.client

@@ -10,9 +10,8 @@ extension Verb {
         errors: [.noIdentity, .notFound, .store],
         samples: (LiveParameters.named, LiveParameters.sampleDone("whispering")),
         .client { opened, parameters, json in
-            let own = try opened.ownConversation(try parameters[LiveParameters.conversation])
-            let isOpen = await opened.with { $0.streams.isWhispering(in: own.id) }
-            if !isOpen { try await opened.with { try $0.streams.whisper(in: own, $0) } }
-            json.add("conversationId", own.id.uuid)
+            let id = try parameters[LiveParameters.conversation]
+            try await opened.whisper(in: id)
+            json.add("conversationId", id.uuid)
         })
 }

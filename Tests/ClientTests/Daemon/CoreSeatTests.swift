@@ -208,6 +208,32 @@ import Testing
         await core.close()
     }
 
+    /// The end of a stream whose program has gone does not end the stream that another program begins at once.
+    @Test func theEndOfAProgramIsOverBeforeAnotherStreamBegins() async throws {
+        let ann = try await self.hosts.offline("ann")
+        let id = try #require(
+            try await ann.perform(#"live_create {"name":"talk","whisperer":"Ann"}"#)["conversation"]?["conversationId"]?
+                .string)
+        let (named, hold) = (#"{"conversationId":"\#(id)"}"#, #"{"conversationId":"\#(id)","as":"whisperer"}"#)
+        let core = ann.core
+        core.leaveEventsToSeats()
+        let two = try #require(core.seat())
+        for isOpen in [false, true, false, true] {
+            let one = try #require(core.seat())
+            #expect(try await self.ask(core, one, "live_hold", hold)["type"]?.string == "held")
+            if isOpen { try await self.ask(core, one, "live_start", named) }
+            one.leave()
+            try await self.ask(core, two, "live_start", named)
+            for _ in 0..<20 {
+                #expect(try await self.ask(core, two, "live_roster", named)["type"]?.string == "roster")
+                await Task.yield()
+            }
+            try await self.ask(core, two, "live_stop", named)
+            while try await self.ask(core, two, "live_roster", named).string != "notFound" { await Task.yield() }
+        }
+        await core.close()
+    }
+
     @Test func eachThingHasOneHolder() async {
         func feed() -> EventFeed { EventFeed { _ in [] } }
         let (holds, one, two) = (Holds(), feed(), feed())
