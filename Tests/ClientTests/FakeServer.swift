@@ -155,12 +155,12 @@ final class FakeServer: ServerLink {
         for link in self.state.withLock({ $0.links.values.map { $0 } }) { link.end(code, reason) }
     }
 
-    /// Takes messages again whose ids it has seen.
     /// The types of all messages accepted.
     var messageTypes: Set<String> {
         self.state.withLock { Set(($0.frames["message_received"] ?? []).compactMap { $0["msgType"]?.string }) }
     }
 
+    /// Takes messages again whose ids it has seen.
     func forgetAccepted() { self.state.withLock { $0.accepted = [] } }
 
     func forgetSessions() { self.state.withLock { $0.tokens = [:] } }

@@ -139,7 +139,8 @@ import Testing
         #expect(text.contains(#""voice":{"durationMs":11001,"waveform":"AP8="}"#))
         // Bounds of the other side's word: what is beyond them is left out, and the file stays.
         for (was, wrong) in [
-            ("11001", "0"), ("11001", "3600001"), (#""AP8=""#, #""""#), ("audio/ogg", "video/ogg"),
+            ("11001", "0"), ("11001", "3600001"), (#""AP8=""#, #""""#), (#""AP8=""#, #""?""#),
+            ("audio/ogg", "video/ogg"),
             (#""AP8=""#, #""\#(base64([UInt8](repeating: 1, count: 65)))""#),
         ] {
             let read = MessageBody(Array(text.replacing(was, with: wrong).utf8), id: .random())

@@ -231,7 +231,6 @@ struct ConsoleCluster {
         }
     }
 
-    /// Leaves pictures in both schemes, if somebody wants to look at them.
     /// The ban is behind a question, and begins with a day.
     private func banForAWeek(_ article: String, _ browser: Browser) async throws {
         #expect(
@@ -241,6 +240,7 @@ struct ConsoleCluster {
         try await browser.click("\(article) [value=ban]")
     }
 
+    /// Leaves pictures in both schemes, if somebody wants to look at them.
     private func picture(_ name: String, _ browser: Browser) async throws {
         guard let folder = ProcessInfo.processInfo.environment["PICTURES"] else { return }
         for (scheme, isDark) in [("light", false), ("dark", true)] {

@@ -194,7 +194,7 @@ enum DataMap {
     /// Beginnings of keys in Redis whose name or value may hold one of them.
     static let namingKeys: Set<String> = [
         "auth", "call", "callwake", "calls", "challenge", "engaged", "groups", "guest", "live", "mailbox", "presence",
-        "ratelimit", "rejected-tokens", "session", "wakes",
+        "ratelimit", "rejected-tokens", "rooms", "session", "wakes",
     ]
 
     private static func names(_ tables: [String: String]) -> Set<String> {

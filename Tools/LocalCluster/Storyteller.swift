@@ -35,9 +35,11 @@ actor Storyteller {
         if let known = try self.client.conversations.find(named: Self.name) {
             self.conversation = known
         } else {
-            self.conversation = try self.client.conversations.make(
-                name: Self.name, title: "Welcome to Whisper", whisperer: "Whisper", admission: .link, passcode: nil,
-                transcriptDays: 0)
+            self.conversation = try await self.client.with {
+                try $0.conversations.make(
+                    name: Self.name, title: "Welcome to Whisper", whisperer: "Whisper", admission: .link,
+                    passcode: nil, transcriptDays: 0, $0)
+            }
         }
         self.link =
             ListenLink(

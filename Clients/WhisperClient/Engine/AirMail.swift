@@ -6,6 +6,8 @@ extension WhisperClient: NearbyHost {
         self.outbox.waiting(for: contact, limit: limit)
     }
 
+    package func isWaiting(_ id: UUIDText) -> Bool { self.outbox.isWaiting(id) }
+
     package func standing(of id: UUIDText) throws(ClientStoreError) -> EnvelopePath<UUIDText>.Standing? {
         guard self.outbox.isWaiting(id) else { return nil }
         // A message that was deleted meanwhile has no mail: the server's path removes it.

@@ -2,8 +2,8 @@ package import Contract
 
 /// The host of the client's features.
 ///
-/// A feature is a class with private state on the client's actor. The host passes itself with each call, so a feature
-/// needs no reference to it, and the compiler proves that a call back stays on the actor.
+/// A feature is a class with private state that only the client's actor touches, or a value without state. The host passes itself
+/// with each call that needs it: a feature has no reference to it, and the compiler proves that a call back stays on the actor.
 package protocol ClientHost: Actor {
     /// Known since the first login.
     var id: WhisperID? { get }
@@ -17,7 +17,7 @@ package protocol ClientHost: Actor {
 }
 
 extension ClientHost {
-    /// The only door to features from outside of the actor: `client.with { $0.nearby.stop($0) }`.
+    /// The door to the state of features from outside of the actor: `client.with { await $0.nearby.stop($0) }`.
     package func with<Result: Sendable>(
         _ body: @Sendable (isolated Self) async throws -> Result
     ) async rethrows -> Result {

@@ -35,7 +35,7 @@ package enum ContactChange: Equatable, Sendable {
     case nameTaken
 }
 
-/// The only code that reads or writes `contacts` and `removed_contacts`.
+/// The only code that writes `contacts` and `removed_contacts`.
 ///
 /// Removals are remembered with their time: a backup entry from before that time does not bring the contact back.
 package struct ContactTable: Sendable {

@@ -42,7 +42,7 @@ package struct OwedReceipt: Hashable, Sendable {
     package var to: WhisperID
 }
 
-/// The only code that reads or writes `messages`.
+/// The content of `messages`. Tables of files, groups, changes and search read it too, or write columns of their own.
 ///
 /// A UUID is compared without regard to case but kept as it was spelled, because receipts repeat the spelling:
 /// `id_key` is the lower-case form.

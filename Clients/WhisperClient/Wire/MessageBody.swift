@@ -147,14 +147,17 @@ package struct Revision: Hashable, Sendable, Comparable {
 struct VoiceMembers: Codable {
     var durationMs: Int64
     /// In Base64.
-    var waveform: Data?
+    var waveform: String?
 
     init(_ voice: VoiceNote) {
         self.durationMs = voice.durationMs
-        self.waveform = voice.waveform.map { Data($0) }
+        self.waveform = voice.waveform.map { String(decoding: Base64.encode($0), as: UTF8.self) }
     }
 
-    var note: VoiceNote? { VoiceNote(durationMs: self.durationMs, waveform: self.waveform.map { Array($0) }) }
+    var note: VoiceNote? {
+        guard let text = self.waveform else { return VoiceNote(durationMs: self.durationMs, waveform: nil) }
+        return Base64.decode(text).flatMap { VoiceNote(durationMs: self.durationMs, waveform: $0) }
+    }
 }
 
 /// The object behind the text. Fields that this release does not know are ignored.

@@ -22,10 +22,13 @@ extension Verb {
             guard (admission == .passcode) == (passcode != nil) else {
                 throw CoreError(.invalidField, "does not fit the admission", field: "passcode")
             }
-            let own = try opened.client.conversations.make(
-                name: name, title: try LiveParameters.shown(parameters, LiveParameters.title, "title") ?? name,
-                whisperer: whisperer, admission: admission, passcode: passcode,
-                transcriptDays: Int(try parameters[LiveParameters.transcriptDays] ?? 0))
+            let title = try LiveParameters.shown(parameters, LiveParameters.title, "title") ?? name
+            let days = Int(try parameters[LiveParameters.transcriptDays] ?? 0)
+            let own = try await opened.with {
+                try $0.conversations.make(
+                    name: name, title: title, whisperer: whisperer, admission: admission, passcode: passcode,
+                    transcriptDays: days, $0)
+            }
             let origin = opened.origin
             json.add("conversation", object: own) { Shapes.write($0, nil, origin: origin, &$1) }
         })

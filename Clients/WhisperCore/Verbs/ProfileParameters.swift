@@ -26,7 +26,7 @@ enum ProfileParameters {
         _ command: @Sendable (isolated WhisperClient) async throws -> SharedProfile
     ) async throws {
         let profile = try await opened.with(command)
-        let link = try opened.client.liveProfile.link()
+        let link = try await opened.with { try $0.liveProfile.link() }
         json.add("profile", object: profile) { Shapes.write($0, link, &$1) }
     }
 }

@@ -59,9 +59,12 @@ actor Lesson {
         self.random = SeededGenerator(seed: seed &* 1_000 &+ UInt64(number))
         self.whisperer = try Member("whisperer", in: path, at: server)
         self.listeners = try (0..<Self.listenersCount).map { try Member("listener \($0)", in: path, at: server) }
-        self.conversation = try self.whisperer.client.conversations.make(
-            name: "c", title: self.name, whisperer: "W", admission: .link, passcode: nil,
-            transcriptDays: number % 2 == 0 ? 30 : 0)
+        let title = self.name
+        self.conversation = try await self.whisperer.client.with {
+            try $0.conversations.make(
+                name: "c", title: title, whisperer: "W", admission: .link, passcode: nil,
+                transcriptDays: number % 2 == 0 ? 30 : 0, $0)
+        }
         self.link = ListenLink(
             origin: "http://\(server.host):\(server.port)", conversation: self.conversation.id,
             secret: self.conversation.linkSecret)

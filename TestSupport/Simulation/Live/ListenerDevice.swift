@@ -3,7 +3,7 @@ import Contract
 
 @testable import WhisperClient
 
-/// A device that listens: the client core's machines, driven like in the client core's engine (`Listening.swift`).
+/// A device that listens: the client core's machines, driven like in the client core's engine (`HeardStreams.swift`).
 final class ListenerDevice: LiveDevice {
     let conversation: SharedConversation
     /// Claims to know the stream and to have no line of it: no listener may get more by that.

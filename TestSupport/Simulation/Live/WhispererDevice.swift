@@ -22,7 +22,7 @@ final class SharedConversation {
     var id: ConversationID { self.own.id }
 }
 
-/// A device that whispers: the client core's machines, driven like in the client core's engine (`Whispering.swift`).
+/// A device that whispers: the client core's machines, driven like in the client core's engine (`OwnStreams.swift`).
 final class WhispererDevice: LiveDevice {
     let conversation: SharedConversation
     /// The user whispers on this device.

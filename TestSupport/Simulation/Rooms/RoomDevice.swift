@@ -25,7 +25,7 @@ final class SharedRoom {
     }
 }
 
-/// A device in rooms: the client core's machine, driven like in the client core's engine (`Rooms.swift`).
+/// A device in rooms: the client core's machine, driven like in the client core's engine (`RoomVisits.swift`).
 final class RoomDevice: LiveDevice {
     /// The way into a room.
     enum Way: Equatable {

@@ -79,9 +79,12 @@ import Testing
     }
 
     private func talk(_ whisperer: WhisperClient) async throws -> OwnConversation {
-        let conversation = try whisperer.conversations.make(
-            name: "talk", title: "Talk", whisperer: "Alice", admission: .link, passcode: nil, transcriptDays: 0)
-        try await whisperer.with { try $0.streams.whisper(in: conversation, $0) }
+        let conversation = try await whisperer.with {
+            let conversation = try $0.conversations.make(
+                name: "talk", title: "Talk", whisperer: "Alice", admission: .link, passcode: nil, transcriptDays: 0, $0)
+            try $0.streams.whisper(in: conversation, $0)
+            return conversation
+        }
         try await self.until("the stream begins") { self.live.state.withLock(\.epoch) == 1 }
         return conversation
     }

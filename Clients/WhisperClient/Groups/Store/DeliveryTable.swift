@@ -14,7 +14,7 @@ package struct GroupMail: Sendable, Equatable {
     package var file: OutgoingFile?
 }
 
-/// The only code that reads or writes `group_sendings` and `group_deliveries`: what goes to groups, copy by copy.
+/// Messages to groups, copy by copy: `group_sendings` and `group_deliveries`.
 ///
 /// A sending is a message, whose text stands in `messages`, or a change with a body of its own. A change that everybody's
 /// server copy has is forgotten. Copies of a message stay, because they say who has read it.
@@ -130,7 +130,7 @@ package struct DeliveryTable: Sendable {
             else { return nil }
             let signedAt = (row["signed_at"] as Int64?).map { Timestamp(milliseconds: $0) }
             if let body = row["body"] as [UInt8]? {
-                // A change. Those that earlier releases queued have no sentence before the NUL, and must not show as a text.
+                // A change. Reactions and deletions that an earlier release queued have no sentence: they must not show as a text.
                 return GroupMail(
                     groupID: row["group_id"], body: Array(body), messageType: body.first == 0 ? "file" : "text",
                     signedAt: signedAt)

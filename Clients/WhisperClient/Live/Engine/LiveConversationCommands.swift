@@ -12,7 +12,8 @@ package struct LiveConversationCommands: Sendable {
 
     /// A new conversation. Its first stream creates it at the server.
     package func make(
-        name: String, title: String, whisperer: String, admission: Admission, passcode: String?, transcriptDays: Int
+        name: String, title: String, whisperer: String, admission: Admission, passcode: String?, transcriptDays: Int,
+        _ host: isolated some LiveHost
     ) throws(LiveError) -> OwnConversation {
         let taken = try self.store.kept { try $0.conversation(named: name) }
         guard taken == nil else { throw .nameTaken }

@@ -262,7 +262,7 @@ package final class Nearby {
         guard self.air != nil else { return }
         for contact in self.contacts {
             guard let peer = self.air?.peer(of: contact) else { continue }
-            if let id = self.air?.path.inTheAir(to: contact), try host.standing(of: id) == nil {
+            if let id = self.air?.path.inTheAir(to: contact), !host.isWaiting(id) {
                 self.air?.path.settled(id, to: contact)
             }
             try self.sendNext(to: contact, at: peer, host)

@@ -8,6 +8,8 @@ package protocol NearbyHost: ClientHost {
 
     /// Messages that wait for the contact, in the order written.
     func waiting(for contact: WhisperID, limit: Int) -> [UUIDText]
+    /// Reads no store: it is asked with each frame.
+    func isWaiting(_ message: UUIDText) -> Bool
     /// - Returns: `nil` if the message does not wait any more.
     func standing(of message: UUIDText) throws(ClientStoreError) -> EnvelopePath<UUIDText>.Standing?
     /// Takes a waiting message from the server's path, seals it for the air, and publishes it as `sending`.

@@ -171,6 +171,8 @@ package final class RoomVisits {
                 guard let joined = try await host.ask(frame, as: number) as? RoomJoined else { throw .noAnswer }
                 return joined.room.room
             } catch {
+                // A late answer begins no visit.
+                self.entries[number] = nil
                 var wanted = Duration.zero
                 switch error {
                 case .offline, .noAnswer: break
