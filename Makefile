@@ -220,6 +220,8 @@ release:
 	  cmp dist/$(VERSION)/SHA256SUMS $(PACKAGED)/SHA256SUMS
 
 try-packages:
+	@[ "$$(id -u)" = 0 ] || { echo 'error: try-packages needs root' >&2; exit 1; }
+	@./deploy/install-dependencies.sh package
 	@Tests/PackageTests/machine dist
 
 images:

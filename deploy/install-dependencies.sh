@@ -17,7 +17,7 @@ case ${1-} in
 build) ;;
 run) packages="$packages $for_running" ;;
 test) packages="$packages $for_running $for_testing" ;;
-package) packages="$packages debhelper lintian libcurl4-openssl-dev" ;;
+package) packages="$packages debhelper lintian libcurl4-openssl-dev python3-venv debootstrap iproute2" ;;
 *)
     echo "usage: $0 build|run|test|package" >&2
     exit 2
