@@ -1,5 +1,6 @@
 package import Contract
 package import Hummingbird
+package import Telemetry
 
 /// An error of a service's HTTP, in the body that all of them have (contract §1).
 package struct HTTPRefusal: HTTPResponseError {
@@ -54,5 +55,19 @@ extension Response {
         var headers = headers
         headers[.contentType] = "application/json"
         return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: json)))
+    }
+}
+
+extension ErrorMetrics {
+    /// The answer to a request. A refusal is counted by its code, and passed on.
+    package func counting(
+        _ answer: () async throws(HTTPRefusal) -> Response
+    ) async throws(HTTPRefusal) -> Response {
+        do throws(HTTPRefusal) {
+            return try await answer()
+        } catch {
+            self.answered(error.code)
+            throw error
+        }
     }
 }

@@ -44,11 +44,8 @@ package struct PublicRoutes: Sendable {
         let path: RouterPath = "attachments/**"
         for method in [HTTPRequest.Method.get, .head, .put, .post] {
             router.on(path, method: method) { request, context in
-                do throws(HTTPRefusal) {
-                    return try await self.serve(request, context)
-                } catch {
-                    self.errors.answered(error.code)
-                    throw error
+                try await self.errors.counting { () async throws(HTTPRefusal) in
+                    try await self.serve(request, context)
                 }
             }
         }

@@ -9,26 +9,33 @@ import Telemetry
 extension PublicRoutes {
     func addProfiles(to router: Router<some PeerContext>) {
         router.put("profiles/{profileId}") { request, context in
-            try await self.counted { () async throws(HTTPRefusal) in try await self.putProfile(request, context) }
+            try await self.errors.counting { () async throws(HTTPRefusal) in try await self.putProfile(request, context)
+            }
         }
         router.get("profiles/{profileId}") { request, context in
-            try await self.counted { () async throws(HTTPRefusal) in try await self.readProfile(request, context) }
+            try await self.errors.counting { () async throws(HTTPRefusal) in
+                try await self.readProfile(request, context)
+            }
         }
         router.post("profiles/{profileId}/members") { request, context in
-            try await self.counted { () async throws(HTTPRefusal) in try await self.joinProfile(request, context) }
+            try await self.errors.counting { () async throws(HTTPRefusal) in
+                try await self.joinProfile(request, context)
+            }
         }
         router.delete("profiles/{profileId}/members/{whisperId}") { request, context in
-            try await self.counted { () async throws(HTTPRefusal) in try await self.removeMember(request, context) }
+            try await self.errors.counting { () async throws(HTTPRefusal) in
+                try await self.removeMember(request, context)
+            }
         }
         router.put("profiles/{profileId}/documents/{name}") { request, context in
-            try await self.counted { () async throws(HTTPRefusal) in
+            try await self.errors.counting { () async throws(HTTPRefusal) in
                 try await self.countedDocument(as: .written) { () async throws(HTTPRefusal) in
                     try await self.writeDocument(request, context)
                 }
             }
         }
         router.get("profiles/{profileId}/documents/{name}") { request, context in
-            try await self.counted { () async throws(HTTPRefusal) in
+            try await self.errors.counting { () async throws(HTTPRefusal) in
                 try await self.countedDocument(as: .read) { () async throws(HTTPRefusal) in
                     try await self.readDocument(request, context)
                 }

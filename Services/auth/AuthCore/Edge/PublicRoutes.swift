@@ -17,7 +17,7 @@ package struct PublicRoutes: Sendable {
     let configuration: AuthConfiguration
     let clock: ServiceClock
     private let logger: Logger
-    private let errors = ErrorMetrics()
+    let errors = ErrorMetrics()
     private let limiter: RateLimiter
     private let unknownTokens: UnknownTokens
 
@@ -40,30 +40,26 @@ package struct PublicRoutes: Sendable {
 
     package func add(to router: Router<some PeerContext>) {
         router.get("users/{whisperId}/keys") { request, context in
-            try await self.counted { () async throws(HTTPRefusal) in
+            try await self.errors.counting { () async throws(HTTPRefusal) in
                 try await self.keys(of: context.parameters.get("whisperId"), request, context.peer)
             }
         }
         router.get("backup/contacts") { request, context in
-            try await self.counted { () async throws(HTTPRefusal) in try await self.readBackup(request, context.peer) }
+            try await self.errors.counting { () async throws(HTTPRefusal) in
+                try await self.readBackup(request, context.peer)
+            }
         }
         router.put("backup/contacts") { request, context in
-            try await self.counted { () async throws(HTTPRefusal) in try await self.writeBackup(request, context.peer) }
+            try await self.errors.counting { () async throws(HTTPRefusal) in
+                try await self.writeBackup(request, context.peer)
+            }
         }
         router.delete("backup/contacts") { request, context in
-            try await self.counted { () async throws(HTTPRefusal) in try await self.removeBackup(request, context.peer)
+            try await self.errors.counting { () async throws(HTTPRefusal) in
+                try await self.removeBackup(request, context.peer)
             }
         }
         self.addProfiles(to: router)
-    }
-
-    func counted(_ body: () async throws(HTTPRefusal) -> Response) async throws(HTTPRefusal) -> Response {
-        do throws(HTTPRefusal) {
-            return try await body()
-        } catch {
-            self.errors.answered(error.code)
-            throw error
-        }
     }
 
     /// `GET /users/{whisperId}/keys` (spec §3.6).

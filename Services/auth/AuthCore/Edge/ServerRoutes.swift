@@ -29,11 +29,8 @@ package struct ServerRoutes: Sendable {
 
     package func add(to router: Router<some PeerContext>) {
         router.get("server") { request, context in
-            do throws(HTTPRefusal) {
-                return try await self.describe(request, context.peer)
-            } catch {
-                self.errors.answered(error.code)
-                throw error
+            try await self.errors.counting { () async throws(HTTPRefusal) in
+                try await self.describe(request, context.peer)
             }
         }
     }

@@ -27,11 +27,8 @@ package struct RingingRoutes: Sendable {
 
     package func add(to router: Router<ClientContext>) {
         router.get("calls/ringing") { request, context in
-            do throws(HTTPRefusal) {
-                return try await self.ringing(request, context.peer)
-            } catch {
-                self.errors.answered(error.code)
-                throw error
+            try await self.errors.counting { () async throws(HTTPRefusal) in
+                try await self.ringing(request, context.peer)
             }
         }
     }

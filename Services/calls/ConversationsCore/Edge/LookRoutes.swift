@@ -25,11 +25,8 @@ package struct LookRoutes: Sendable {
 
     package func add(to router: Router<ClientContext>) {
         router.post("live/{conversationId}/look") { request, context in
-            do throws(HTTPRefusal) {
-                return try await self.look(context.parameters.get("conversationId"), request, context.peer)
-            } catch {
-                self.errors.answered(error.code)
-                throw error
+            try await self.errors.counting { () async throws(HTTPRefusal) in
+                try await self.look(context.parameters.get("conversationId"), request, context.peer)
             }
         }
     }

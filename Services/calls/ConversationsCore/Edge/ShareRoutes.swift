@@ -25,11 +25,8 @@ package struct ShareRoutes: Sendable {
 
     package func add(to router: Router<ClientContext>) {
         router.post("live/shares/{shareId}") { request, context in
-            do throws(HTTPRefusal) {
-                return try await self.read(context.parameters.get("shareId"), request, context.peer)
-            } catch {
-                self.errors.answered(error.code)
-                throw error
+            try await self.errors.counting { () async throws(HTTPRefusal) in
+                try await self.read(context.parameters.get("shareId"), request, context.peer)
             }
         }
     }

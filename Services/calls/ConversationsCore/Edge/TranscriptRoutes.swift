@@ -29,19 +29,21 @@ package struct TranscriptRoutes: Sendable {
 
     package func add(to router: Router<ClientContext>) {
         router.get("live/{conversationId}/transcripts") { request, context in
-            try await self.counted { () async throws(HTTPRefusal) in try await self.list(request, context) }
+            try await self.errors.counting { () async throws(HTTPRefusal) in try await self.list(request, context) }
         }
         router.get("live/{conversationId}/transcripts/{contentId}") { request, context in
-            try await self.counted { () async throws(HTTPRefusal) in try await self.read(request, context) }
+            try await self.errors.counting { () async throws(HTTPRefusal) in try await self.read(request, context) }
         }
         router.delete("live/{conversationId}/transcripts/{contentId}") { request, context in
-            try await self.counted { () async throws(HTTPRefusal) in try await self.delete(request, context) }
+            try await self.errors.counting { () async throws(HTTPRefusal) in try await self.delete(request, context) }
         }
         router.post("live/{conversationId}/transcripts/{contentId}/shares") { request, context in
-            try await self.counted { () async throws(HTTPRefusal) in try await self.share(request, context) }
+            try await self.errors.counting { () async throws(HTTPRefusal) in try await self.share(request, context) }
         }
         router.delete("live/{conversationId}/shares/{shareId}") { request, context in
-            try await self.counted { () async throws(HTTPRefusal) in try await self.deleteShare(request, context) }
+            try await self.errors.counting { () async throws(HTTPRefusal) in
+                try await self.deleteShare(request, context)
+            }
         }
     }
 
@@ -203,14 +205,6 @@ package struct TranscriptRoutes: Sendable {
         }
     }
 
-    private func counted(_ body: () async throws(HTTPRefusal) -> Response) async throws(HTTPRefusal) -> Response {
-        do throws(HTTPRefusal) {
-            return try await body()
-        } catch {
-            self.errors.answered(error.code)
-            throw error
-        }
-    }
 }
 
 extension TranscriptTable.Head {

@@ -25,11 +25,8 @@ package struct RoomRoutes: Sendable {
 
     package func add(to router: Router<ClientContext>) {
         router.get("rooms") { request, context in
-            do throws(HTTPRefusal) {
-                return try await self.list(request, context.peer)
-            } catch {
-                self.errors.answered(error.code)
-                throw error
+            try await self.errors.counting { () async throws(HTTPRefusal) in
+                try await self.list(request, context.peer)
             }
         }
     }
