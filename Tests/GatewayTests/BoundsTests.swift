@@ -114,8 +114,9 @@ import TestKit
     /// Also if it was renewed, and the new token never used. A session lives longer than a busy machine takes to bind it.
     @Test(arguments: [false, true]) func aConnectionEndsWithItsSession(isRenewed: Bool) async throws {
         try await GatewayBench.run { bench in
+            // Long enough to be bound on a busy machine.
             let session = Session.of(
-                identity: "WSP-JBPU-D452-TLT4", token: token, expiresAt: .now + .seconds(isRenewed ? 60 : 5))
+                identity: "WSP-JBPU-D452-TLT4", token: token, expiresAt: .now + .seconds(isRenewed ? 60 : 15))
             let (client, connection) = try await bench.boundClient(session)
             if isRenewed {
                 try await client.send(
