@@ -3027,7 +3027,7 @@ export interface Routes {
       nextCursor?: string | null
     }
   }
-  /** Who runs this server, who may register, and how long it keeps what. No version, and no number of people. */
+  /** Describes the server: its operator, who may register, and how long it keeps mail, ledger and backups. No version, and no number of people. */
   "GET /server": {
     parameters: {}
     body: undefined

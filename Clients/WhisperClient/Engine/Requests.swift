@@ -1,6 +1,6 @@
 package import Contract
 
-/// What features ask of the server.
+/// Questions of features to the server, and the tasks that they begin.
 extension WhisperClient: RoomHost {
     package func nextQuestion() -> UInt64 { self.questions.next() }
 

@@ -1,7 +1,7 @@
 import Contract
 import WhisperClient
 
-/// Of the verbs that may be the first login of an identity.
+/// A parameter of the verbs that may be the first login of an identity.
 enum InvitationParameter {
     static let value = TypedField.text(
         "invitation", 1...1_000, about: "A link or its token, for a server that takes somebody new by invitation only."

@@ -2,7 +2,7 @@ import AuthCore
 import Contract
 import ServiceRuntime
 
-/// What people are told of the server before they register.
+/// Settings of the answer to `GET /server`.
 struct ServerSettings: SettingGroup {
     let name = Setting(
         "server.name", .name, default: AuthConfiguration().server.name, "The server's name, as apps show it.")

@@ -1,4 +1,4 @@
-/// What somebody may know of a server before they register (contract §20.6).
+/// The route that describes a server to people before they register (contract §20.6).
 package enum ServerOperations {
     /// Parts of the contract that are not of its first release, by name. Clients ignore names that they do not know.
     package static let features = ["invitations", "live", "profiles", "rooms", "transcripts"]
@@ -49,7 +49,7 @@ package enum ServerOperations {
     package static let server = HTTPOperation(
         "getServer", .get, "/server",
         about:
-            "Who runs this server, who may register, and how long it keeps what. No version, and no number of people.",
+            "Describes the server: its operator, who may register, and how long it keeps mail, ledger and backups. No version, and no number of people.",
         access: .anybody, rate: Rates.server,
         success: .json(
             ObjectSchema([
