@@ -198,7 +198,7 @@ struct ServerOptions: ParsableArguments {
                 "\"\(server)\" is no server address. It looks like wss://chat.example or ws://127.0.0.1:8080.")
         }
         guard invited == nil || invited == address else {
-            throw Problem("The invitation is for \(invited ?? address), and --server says \(address).")
+            throw Problem(harmlessLine("The invitation is for \(invited ?? address), and --server says \(address)."))
         }
         return address
     }

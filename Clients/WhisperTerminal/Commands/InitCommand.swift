@@ -50,7 +50,8 @@ struct InitCommand: AsyncParsableCommand {
             throw self.options.problem(.exists)
         }
         guard invitation.server == nil || invitation.server == kept else {
-            throw Problem("The invitation is for \(invitation.server ?? kept), and this identity for \(kept).")
+            throw Problem(
+                harmlessLine("The invitation is for \(invitation.server ?? kept), and this identity for \(kept)."))
         }
         try profile.store.settings.set(invitation: invitation.token)
         try await introduce(profile, self.options)
