@@ -61,13 +61,14 @@ final class Holds: Sendable {
         }
     }
 
-    /// Waits while a thing is being ended whose program has gone. Blocks the thread.
-    func waitForEnd(of thing: Thing, until deadline: DispatchTime) {
+    /// Waits while things like these are being ended because their program has gone. Blocks the thread.
+    func waitForEnd(of isAwaited: (Thing) -> Bool, until deadline: DispatchTime) {
         while true {
             let semaphore = DispatchSemaphore(value: 0)
             let isEnding = self.state.withLock { state in
-                if state.ending.contains(thing) { state.waiting.append(semaphore) }
-                return state.ending.contains(thing)
+                guard state.ending.contains(where: isAwaited) else { return false }
+                state.waiting.append(semaphore)
+                return true
             }
             guard isEnding else { return }
             guard semaphore.wait(timeout: deadline) == .success else {
@@ -127,15 +128,33 @@ struct Holder: Sendable {
 }
 
 extension OpenCore {
-    /// Begins a stream, unless it is open. If the program that had it has gone, its end comes first.
+    /// Begins a stream, unless it is open.
     func whisper(in id: ConversationID) async throws {
-        let holds = self.holds
-        await Blocking.run { holds.waitForEnd(of: .whispering(id), until: .now() + CoreLimits.handOver) }
+        await self.waitForEnd { $0 == .whispering(id) }
         // An end makes the stream forget its content, so the conversation is read after it.
         try await self.with {
             let own = try self.ownConversation(id)
             if !$0.streams.isWhispering(in: id) { try $0.streams.whisper(in: own, $0) }
         }
+    }
+
+    func listen(
+        to link: ListenLink, _ look: ConversationLook, name: String, passcode: String?, note: String?
+    ) async throws {
+        await self.waitForEnd { $0 == .listening(link.conversation) }
+        try await self.with { try $0.heard.listen(to: link, look, name: name, passcode: passcode, note: note, $0) }
+    }
+
+    /// A code does not say which room it opens, so all rooms that are being left are awaited.
+    func join(by key: RoomKey) async throws -> UUIDText {
+        await self.waitForEnd { if case .room = $0 { true } else { false } }
+        return try await self.with { try await $0.rooms.join(by: key, $0) }
+    }
+
+    /// The end of what a program held that has gone comes before the next beginning: else it would end that, too.
+    private func waitForEnd(of isAwaited: @escaping @Sendable (Holds.Thing) -> Bool) async {
+        let holds = self.holds
+        await Blocking.run { holds.waitForEnd(of: isAwaited, until: .now() + CoreLimits.handOver) }
     }
 
     /// Ends a thing held by a program that is gone. A thing that is not open any more stays as it is.

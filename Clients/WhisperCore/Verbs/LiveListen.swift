@@ -36,7 +36,7 @@ extension Verb {
             guard isName(name) else { throw CoreError(.invalidField, "has characters that no name has", field: "name") }
             let look = try await opened.client.conversations.look(at: link)
             let (word, note) = (try parameters[LiveParameters.passcode], try parameters[Self.note])
-            try await opened.with { try $0.heard.listen(to: link, look, name: name, passcode: word, note: note, $0) }
+            try await opened.listen(to: link, look, name: name, passcode: word, note: note)
             json.add("conversationId", link.conversation.uuid)
         })
 }

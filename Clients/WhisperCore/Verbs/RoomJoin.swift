@@ -32,6 +32,6 @@ extension Verb {
             case (nil, nil, let id?): key = .seat(id)
             default: throw CoreError(.invalidField, "Give one of code, link and roomId.", field: "code")
             }
-            try await opened.writeRoom(try await opened.with { try await $0.rooms.join(by: key, $0) }, &json)
+            try await opened.writeRoom(try await opened.join(by: key), &json)
         })
 }

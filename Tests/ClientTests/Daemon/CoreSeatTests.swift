@@ -24,6 +24,19 @@ import Testing
         return message["result"] ?? message["error"]?["data"]?["code"] ?? message
     }
 
+    /// The server's answer to a program's call.
+    private func answer(
+        _ core: Core, _ seat: CoreSeat, _ verb: String, _ parameters: String
+    ) async throws -> JSON {
+        try await self.ask(core, seat, verb, parameters)
+        while true {
+            let next = await Blocking.run { seat.nextEvent(until: .now() + .seconds(30)) }
+            let text = try #require(next)
+            let event = try #require(try JSON(parsing: text)["event"])
+            if event["type"]?.string == "answer" { return event }
+        }
+    }
+
     /// Everything that waits for a program.
     private func events(_ seat: CoreSeat) throws -> [JSON] {
         var events: [JSON] = []
@@ -80,13 +93,7 @@ import Testing
         let core = ann.core
         core.leaveEventsToSeats()
         let (one, two) = (try #require(core.seat()), try #require(core.seat()))
-        try await self.ask(core, one, "contact_add", #"{"whisperId":"\#(bob)"}"#)
-        var types: [String] = []
-        while types.last != "answer" {
-            let next = await Blocking.run { one.nextEvent(until: .now() + .seconds(30)) }
-            let event = try #require(next)
-            types.append(try #require(try JSON(parsing: event)["event"]?["type"]?.string))
-        }
+        _ = try await self.answer(core, one, "contact_add", #"{"whisperId":"\#(bob)"}"#)
         try await self.ask(core, nil, "disconnect")
         let heard = try self.events(two).compactMap { $0["event"]?["type"]?.string }
         #expect(heard.contains("connection") && !heard.contains("answer"))
@@ -232,6 +239,33 @@ import Testing
             while try await self.ask(core, two, "live_roster", named).string != "notFound" { await Task.yield() }
         }
         await core.close()
+    }
+
+    /// Nor does it end a seat in a room that another program takes.
+    @Test func aRoomIsLeftBeforeItIsEnteredAgain() async throws {
+        let (ann, bob) = (try await self.hosts.online("ann"), try await self.hosts.online("bob"))
+        let id = try #require(UUIDText("0b6d8f0e-3c1a-4f5e-9a77-2d1c0b9a8f7e"))
+        let create = #"room_create {"roomId":"\#(id)","participantsMax":3,"codeDigits":0}"#
+        let link = try #require(try await ann.ask(create)["room"]?["link"]?.string)
+        let core = bob.core
+        core.leaveEventsToSeats()
+        let (one, two) = (try #require(core.seat()), try #require(core.seat()))
+        let holds = try core.opened().holds
+        #expect(try await self.ask(core, one, "room_hold", #"{"roomId":"\#(id)"}"#)["type"]?.string == "held")
+        #expect(holds.left(by: one.feed) == [.room(id)])
+        let order = Mutex<[String]>([])
+        async let answer = {
+            let answer = try await self.answer(core, two, "room_join", #"{"link":"\#(link)"}"#)
+            order.withLock { $0.append("entered") }
+            return answer
+        }()
+        // Time enough for many answers of the server.
+        for _ in 0..<20 { try await ann.ask("room_list") }
+        order.withLock { $0.append("left") }
+        holds.release(.room(id), by: one.feed)
+        #expect(try await answer["result"]?["type"]?.string == "room")
+        #expect(order.withLock { $0 } == ["left", "entered"])
+        for core in [ann.core, core] { await core.close() }
     }
 
     @Test func eachThingHasOneHolder() async {
