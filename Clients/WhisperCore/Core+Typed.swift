@@ -70,14 +70,35 @@ extension Core {
         guard let id = WhisperID(whisperID.uppercased()) else {
             throw CoreError(.invalidField, "is no Whisper ID", field: "whisperId")
         }
-        if let name, name.isEmpty || name.unicodeScalars.count > 200 || WhisperID(name.uppercased()) != nil {
-            throw CoreError(.invalidField, "has 1 to 200 characters, and is no Whisper ID", field: "name")
-        }
+        try Self.check(name: name)
         do {
             let contact = try await opened.client.addContact(id, name: name)
             return Contact(whisperID: contact.id.description, name: contact.name)
         } catch {
             throw self.described(error)
+        }
+    }
+
+    /// Adds the person of a link, as `contact_link` or `whisper link` gives it. Nothing is pinned unless the keys are those that the
+    /// link vouches for.
+    /// - Parameter name: as the person is to be called here. No Whisper ID.
+    /// - Throws: as `addContact(_:name:)`; `.otherServer`, `.newerLink`.
+    public func addContact(link: String, name: String? = nil) async throws(CoreError) -> Contact {
+        let opened = try self.opened()
+        try Self.check(name: name)
+        let link = try opened.contactLink(link)
+        do {
+            let contact = try await opened.client.addContact(link, name: name, isScanned: false)
+            return Contact(whisperID: contact.id.description, name: contact.name)
+        } catch {
+            throw self.described(error)
+        }
+    }
+
+    private static func check(name: String?) throws(CoreError) {
+        guard let name else { return }
+        if name.isEmpty || name.unicodeScalars.count > 200 || WhisperID(name.uppercased()) != nil {
+            throw CoreError(.invalidField, "has 1 to 200 characters, and is no Whisper ID", field: "name")
         }
     }
 

@@ -675,6 +675,13 @@ extension CoreError {
         }
     }
 
+    init(of fault: ContactLink.Fault) {
+        switch fault {
+        case .malformed: self.init(.invalidField, "is no link that this release reads", field: "link")
+        case .newer: self.init(.newerLink, field: "link")
+        }
+    }
+
     init(of error: ContactError) {
         switch error {
         case .isSelf: self.init(.toSelf)

@@ -11,6 +11,8 @@ public struct CoreError: Error, Sendable, Equatable {
         case config, locked, wrongKey, notADatabase, damaged, needsUpgrade, needsDowngrade, tooNew, unsupported
         // The identity.
         case noIdentity, identityExists, words
+        // Links.
+        case otherServer, newerLink
         // The subject of a verb.
         case unknownContact, bannedContact, blockedContact, toSelf, conflict, notFound, notText, unknownConsumer
         // Profiles.
@@ -117,6 +119,8 @@ extension CoreError.Code {
         case .unsupported: "This release cannot do that."
         case .noIdentity: "There is no identity in the folder yet."
         case .identityExists: "There is an identity in the folder already."
+        case .otherServer: "The link is of another server. Nobody was asked."
+        case .newerLink: "A later release has written the link."
         case .words: "The words are not a phrase of twelve words."
         case .unknownContact: "Add the contact first."
         case .bannedContact: "The contact is banned."

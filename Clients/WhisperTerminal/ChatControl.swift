@@ -103,6 +103,7 @@ actor ChatControl {
             }
             return try await self.decide(order, about: contact.id)
         case .members: return .said(try await self.members())
+        case .link: return .said([Remark(text: try await self.core.link())])
         case .help: return .said(ChatOrder.helpLines.map { Remark(text: $0) })
         case .quit: return .left([])
         case .misused(let usage): return Self.bad("Nothing was sent. It is written \(usage); /help lists the orders.")

@@ -20,6 +20,8 @@ enum ChatOrder: Equatable {
     case search(String)
     case verify, verified(Bool)
     case members
+    /// Our own link.
+    case link
     case help, quit
     /// An order that lacks something, or has too much.
     case misused(String)
@@ -115,6 +117,7 @@ enum ChatOrder: Equatable {
             Entry(word: "members", form: .alone(.members), about: "Say who is in the group."),
             Entry(word: "verify", form: .alone(.verify), about: "Show the safety number, to compare by voice."),
             Entry(word: "verified", form: .rest("yes|no") { Self.verified[$0] }, about: "Note whether it is the same."),
+            Entry(word: "link", form: .alone(.link), about: "Show the link by which others add you."),
             Entry(word: "help", form: .alone(.help), about: "Show the orders."),
             Entry(word: "quit", form: .alone(.quit), about: "Leave. So does Ctrl-D."),
         ]

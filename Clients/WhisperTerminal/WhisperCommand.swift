@@ -9,12 +9,13 @@ struct WhisperCommand: AsyncParsableCommand {
         commandName: "whisper",
         abstract: "Talk to people, end-to-end encrypted.",
         discussion: """
-            Start with `whisper init`, give your Whisper ID to a friend, `whisper add` theirs, and `whisper chat`.
+            Start with `whisper init`, give a friend your link (`whisper link`), `whisper add` theirs, and `whisper chat`.
             Each profile is one identity on this machine; try two with --profile.
             """,
         version: Release.line("whisper"),
         subcommands: [
-            InitCommand.self, RestoreCommand.self, IDCommand.self, AddCommand.self, ContactsCommand.self,
+            InitCommand.self, RestoreCommand.self, IDCommand.self, LinkCommand.self, AddCommand.self,
+            ContactsCommand.self,
             AcceptCommand.self, RejectCommand.self, BlockCommand.self, UnblockCommand.self,
             ChatCommand.self, SendCommand.self, RetryCommand.self, CancelCommand.self, OutboxCommand.self,
             InboxCommand.self,

@@ -44,8 +44,9 @@ import Testing
             ("/delete \(Self.id)", nil, "message_delete messageId=\(Self.id)"),
             ("/file /tmp/a b.png", bob, "attachment_send chat=\(bob) path=/tmp/a b.png"),
             ("/search tea", nil, "search text=tea"), ("/search tea", bob, "search chat=\(bob) text=tea"),
-            ("/block bob", nil, "contact_block whisperId=\(bob)"), ("/qr", nil, "contact_qr"),
-            ("/qr bob smith", nil, "contact_qr whisperId=\(tim)"),
+            ("/block bob", nil, "contact_block whisperId=\(bob)"), ("/link", nil, "contact_link"),
+            ("/qr", nil, "contact_link"),
+            ("/qr bob smith", nil, "contact_link whisperId=\(tim)"),
         ] as [(String, String?, String)] {
             #expect(try await self.command(ann, text, in: chat) == expected)
         }

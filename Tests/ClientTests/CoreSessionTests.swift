@@ -163,6 +163,60 @@ import Testing
         await bob.close()
     }
 
+    @Test func peopleAreAddedByLinksThatVouchForTheirKeys() async throws {
+        let (ann, bob) = (try self.kit.open("ann"), try self.kit.open("bob"))
+        for core in [ann, bob] {
+            try await self.kit.perform(core, "identity_create")
+            try await self.kit.online(core)
+        }
+        let bobID = try await self.kit.id(bob)
+        let link = try #require(try await self.kit.perform(bob, #"contact_link {"name":"Bob"}"#)["text"]?.string)
+        let web = try #require(try await self.kit.perform(bob, #"contact_link {"form":"web"}"#)["text"]?.string)
+        let read = try await self.kit.perform(ann, #"link_read {"text":"\#(link)"}"#)
+        #expect(read["kind"]?.string == "add" && read["whisperId"]?.string == bobID && read["name"]?.string == "Bob")
+        #expect(read["isOurs"] == .bool(false) && read["isOtherServer"] == .bool(false))
+        #expect(try await self.kit.perform(bob, #"link_read {"text":"\#(web)"}"#)["isOurs"] == .bool(true))
+        #expect(try await self.kit.refusal(ann, #"link_read {"text":"hello"}"#) == "invalidField text")
+
+        func answer(_ core: Core, _ parameters: String) async throws -> JSON {
+            try await self.kit.perform(core, "contact_add " + parameters)
+            return try await self.kit.next(core, "answer").event
+        }
+        func code(_ parameters: String) async throws -> String? {
+            try await answer(ann, parameters)["error"]?["code"]?.string
+        }
+        // Another server is asked nothing, and neither is ours.
+        let asked = self.kit.server.keyQuestions
+        let elsewhere = "whisper://add/\(bobID)?v=1&o=other.example&f=AAAAAAAAAAAAAAAAAAAAAA"
+        #expect(try await code(#"{"link":"\#(elsewhere)"}"#) == "otherServer")
+        #expect(try await code(#"{"link":"\#(link.replacing("v=1", with: "v=2"))"}"#) == "newerLink")
+        #expect(try await code(#"{"link":"\#(link)","whisperId":"\#(bobID)"}"#) == "invalidField")
+        #expect(try await answer(bob, #"{"link":"\#(link)"}"#)["error"]?["code"]?.string == "toSelf")
+        #expect(self.kit.server.keyQuestions == asked)
+        // The server's keys fit the id, and not the link: nothing is pinned.
+        let forged = link.replacing(/f=[^&]*/, with: "f=AAAAAAAAAAAAAAAAAAAAAA")
+        #expect(try await code(#"{"link":"\#(forged)"}"#) == "foreignKeys")
+        #expect(try await self.kit.perform(ann, "contact_list")["contacts"]?.elements.isEmpty == true)
+        // A link that came by some way verifies nobody; one read off the other's screen does.
+        let added = try await answer(ann, #"{"link":"\#(link)"}"#)["result"]?["contact"]
+        #expect(added?["whisperId"]?.string == bobID && added?["name"] == nil && added?["isVerified"] == nil)
+        let scanned = try await answer(ann, #"{"link":"\#(web)","source":"scan","name":"Bob"}"#)["result"]?["contact"]
+        #expect(scanned?["name"]?.string == "Bob" && scanned?["isVerified"] == .bool(true))
+        // Keys in a link of the first releases need no server.
+        let keys = try #require(scanned)
+        let old =
+            "whisper:\(bobID)?s=\(Self.base64URL(keys["signPublicKey"]))&e=\(Self.base64URL(keys["encPublicKey"]))"
+        let before = self.kit.server.keyQuestions
+        #expect(try await answer(ann, #"{"link":"\#(old)"}"#)["result"]?["contact"]?["whisperId"]?.string == bobID)
+        #expect(self.kit.server.keyQuestions == before)
+        await ann.close()
+        await bob.close()
+    }
+
+    private static func base64URL(_ key: JSON?) -> String {
+        Base64URL.encode(Base64.decode(key?.string ?? "") ?? [])
+    }
+
     @Test func contactsAreVerifiedByTheNumberThatBothSee() async throws {
         let (ann, _, bob, bobID) = try await self.friends()
         let number = try await self.kit.perform(ann, #"contact_safety {"whisperId":"\#(bobID)"}"#)["number"]?.string

@@ -202,7 +202,7 @@ import Testing
         let (ann, bob) = (try self.open("ann"), try self.open("bob"))
         for core in [ann, bob] {
             try await self.perform(core, "identity_create")
-            #expect(try await self.refusal(core, "contact_qr") == "offline")
+            #expect(try await self.refusal(core, "contact_link") == "offline")
             try await self.perform(core, #"events_subscribe {"consumer":"app"}"#)
             try await self.online(core)
         }
@@ -248,8 +248,8 @@ import Testing
             try await self.perform(bob, "contact_safety " + ofAnn),
         ]
         #expect(numbers[0] == numbers[1])
-        let codes = [try await self.perform(ann, "contact_qr " + ofBob), try await self.perform(bob, "contact_qr")]
-        #expect(codes[0] == codes[1])
+        let links = [try await self.perform(ann, "contact_link " + ofBob), try await self.perform(bob, "contact_qr")]
+        #expect(links[0] == links[1])
         #expect(try await self.refusal(bob, #"chat_get {"chat":"WSP-aaaa-AAAA-AAAA"}"#) == "invalidField chat")
         try await self.perform(bob, "contact_block " + ofAnn)
         #expect(

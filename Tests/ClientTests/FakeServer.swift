@@ -111,6 +111,7 @@ final class FakeServer: ServerLink {
         var seen: [String] = []
         var receipts: [String] = []
         var logins = 0
+        var keyQuestions = 0
         var backups: [String: [UInt8]] = [:]
         /// Grows with each backup that is written: the latest is everybody's `ETag`.
         var backupsWritten = 0
@@ -135,6 +136,8 @@ final class FakeServer: ServerLink {
     var seen: [String] { self.state.withLock { $0.seen } }
     /// `status messageId`, as they came.
     var receipts: [String] { self.state.withLock { $0.receipts } }
+    /// Questions for somebody's keys.
+    var keyQuestions: Int { self.state.withLock { $0.keyQuestions } }
     var logins: Int { self.state.withLock { $0.logins } }
     var backupsWritten: Int { self.state.withLock { $0.backupsWritten } }
     /// The body of the last `PUT`.
@@ -221,6 +224,7 @@ final class FakeServer: ServerLink {
                 guard let backup = state.backups[caller] else { return HTTPAnswer(status: 404, body: []) }
                 return HTTPAnswer(status: 200, body: backup, entityTag: "\"\(state.backupsWritten)\"")
             }
+            state.keyQuestions += 1
             guard let keys = state.faults.falseKeys[String(id)] ?? state.keys[String(id)] else {
                 return HTTPAnswer(status: 404, body: [])
             }

@@ -13,6 +13,29 @@ extension WhisperClient {
         return try await self.fetchAndPin(id, name: name)
     }
 
+    /// Adds the person of a link. Nothing is pinned unless the keys are those that the link vouches for; a link that has keys needs no
+    /// server. The caller has checked that the link is of this server.
+    /// - Parameter isScanned: the link was read off the other person's screen, which is as good as a safety number.
+    package func addContact(
+        _ link: ContactLink, name: String?, isScanned: Bool
+    ) async throws(ContactError) -> Contact {
+        guard link.id != self.id else { throw .isSelf }
+        var contact: Contact
+        if let keys = link.keys ?? self.nearby.keys(of: link.id) {
+            try self.check(keys, fit: link)
+            contact = try self.pin(keys, of: link.id, name: name, isBanned: nil, isStranger: false, isNews: false)
+        } else {
+            contact = try await self.fetchAndPin(link.id, name: name, vouchedBy: link)
+        }
+        guard isScanned else { return contact }
+        do {
+            if case .changed(let verified) = try self.set(isVerified: true, link.id) { contact = verified }
+        } catch {
+            throw .store(error)
+        }
+        return contact
+    }
+
     package func contacts() throws(ClientStoreError) -> [Contact] {
         try self.store.contacts.contacts()
     }
@@ -74,16 +97,25 @@ extension WhisperClient {
     /// - Parameters:
     ///   - isStranger: nobody asked for them; mail of theirs came.
     ///   - isNews: the caller publishes whoever is new.
+    ///   - link: what else vouches for the keys.
     func fetchAndPin(
-        _ id: WhisperID, name: String?, isStranger: Bool = false, isNews: Bool = false
+        _ id: WhisperID, name: String?, isStranger: Bool = false, isNews: Bool = false,
+        vouchedBy link: ContactLink? = nil
     ) async throws(ContactError) -> Contact {
         let answer = try await self.fetchKeys(of: id)
         guard answer.id == id, answer.keys.belong(to: id) else {
             self.publish(.alarm(.foreignKeys(of: id)))
             throw .foreignKeys
         }
+        if let link { try self.check(answer.keys, fit: link) }
         return try self.pin(
             answer.keys, of: id, name: name, isBanned: answer.isBanned, isStranger: isStranger, isNews: isNews)
+    }
+
+    private func check(_ keys: PublicKeys, fit link: ContactLink) throws(ContactError) {
+        guard !link.fits(keys) else { return }
+        self.publish(.alarm(.foreignKeys(of: link.id)))
+        throw .foreignKeys
     }
 
     /// - Parameter isBanned: `nil` if nobody has said so; then what is known stays.

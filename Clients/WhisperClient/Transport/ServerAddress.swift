@@ -36,6 +36,18 @@ package struct ServerAddress: Hashable, Sendable {
         return self.port == (self.isSecure ? 443 : 80) ? host : "\(host):\(self.port)"
     }
 
+    /// As a link names it: the port is left out if it is that of `https`.
+    package var hostAndPort: String {
+        self.isSecure
+            ? self.authority
+            : ServerAddress("https://\(self.host.contains(":") ? "[\(self.host)]" : self.host):\(self.port)")!.authority
+    }
+
+    /// Whether both are one place, with TLS or without.
+    package func isSamePlace(as other: ServerAddress) -> Bool {
+        self.host.lowercased() == other.host.lowercased() && self.port == other.port
+    }
+
     /// Origin of the server's pages, for links: `https://host`.
     package var origin: String { "\(self.isSecure ? "https" : "http")://\(self.authority)" }
 }

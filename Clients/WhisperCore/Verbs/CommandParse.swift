@@ -9,7 +9,7 @@ extension Verb {
     static let commandParse = Verb(
         "command_parse", of: "upkeep",
         about:
-            "Says which verb a line of a person stands for, and does nothing. It knows `/msg WHO TEXT`, `/block WHO`, `/qr [WHO]` and `/search TEXT`. `/edit MESSAGEID TEXT` and `/delete MESSAGEID` name a message. In a chat it also knows `/reply MESSAGEID TEXT`, `/react MESSAGEID [EMOJI]`, `/file PATH`, and a text without a slash. `WHO` is a contact's name, a Whisper ID or, for `/msg`, the id of a group.",
+            "Says which verb a line of a person stands for, and does nothing. It knows `/msg WHO TEXT`, `/block WHO`, `/link [WHO]` and `/search TEXT`. `/edit MESSAGEID TEXT` and `/delete MESSAGEID` name a message. In a chat it also knows `/reply MESSAGEID TEXT`, `/react MESSAGEID [EMOJI]`, `/file PATH`, and a text without a slash. `WHO` is a contact's name, a Whisper ID or, for `/msg`, the id of a group.",
         [Self.text.field, Self.chat.field], type: "command",
         [
             Field("verb", .text(1...64)),
@@ -98,9 +98,9 @@ private struct WrittenLine {
         case "/block":
             json.add("whisperId", try self.person())
             return ("contact_block", json.finished())
-        case "/qr":
+        case "/link", "/qr":
             if !self.rest.isEmpty { json.add("whisperId", try self.person()) }
-            return ("contact_qr", json.finished())
+            return ("contact_link", json.finished())
         default: throw CoreError(.unknownVerb, "There is no such command.", field: "text")
         }
     }

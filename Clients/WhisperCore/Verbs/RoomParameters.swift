@@ -43,7 +43,9 @@ enum RoomParameters {
 
 extension OpenCore {
     /// Origin of links to the server.
-    var origin: String { ((try? self.store.settings.server()) ?? .local).origin }
+    var origin: String { self.serverAddress.origin }
+
+    var serverAddress: ServerAddress { (try? self.store.settings.server()) ?? .local }
 
     /// Adds a room that was entered.
     /// - Throws: `.notFound` if it is none.

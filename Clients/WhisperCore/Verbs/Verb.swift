@@ -86,7 +86,7 @@ package enum VerbCatalogue {
         .callStart, .callAnswer, .callICE, .callEnd, .callTurn,
         .contactVerify, .reportSend, .backupNow, .backupDelete, .storeCheck,
         .contactAdd, .contactList, .contactUpdate, .contactRemove, .contactBlock, .contactUnblock, .contactSafety,
-        .contactQR, .requestList, .requestAccept, .requestReject,
+        .contactLink, .contactQR, .linkRead, .requestList, .requestAccept, .requestReject,
         .chatList, .chatGet, .chatRead, .chatDraft, .chatMark, .chatClear, .search,
         .messageSend, .messageEdit, .messageDelete, .messageReact, .messageInfo, .messageRead, .messageRetry,
         .messageCancel, .messageUnread, .outboxStatus, .outboxResume, .outboxDiscard,

@@ -20,17 +20,66 @@ struct IDCommand: AsyncParsableCommand {
     }
 }
 
-struct AddCommand: AsyncParsableCommand {
+struct LinkCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "add", abstract: "Add a contact by Whisper ID, or give a known one a name.")
+        commandName: "link", abstract: "Show the link by which others add you.",
+        discussion: "It names your server and vouches for your keys. Anybody may have it.")
 
     @OptionGroup var options: ProfileOptions
-    @Argument(help: "Their Whisper ID, WSP-XXXX-XXXX-XXXX.") var id: String
-    @Argument(help: "How you call them.") var name: String?
+    @Option(help: "What the link calls you. Without it the link has no name.") var name: String?
+    @Flag(help: "A link that a browser opens.") var web = false
+    @Flag(help: "Draw it as a QR code, too.") var qr = false
 
     func run() async throws {
-        guard let id = WhisperID(self.id.uppercased()) else {
-            throw Problem("\"\(self.id)\" is no Whisper ID. It looks like WSP-XXXX-XXXX-XXXX.")
+        let link = try await self.options.talk(connects: false) { core in
+            do { return try await core.link(name: self.name, form: self.web ? .web : .app) } catch let refusal
+                as CoreClient.Refusal where refusal.code == CoreError.Code.offline.rawValue
+            {
+                throw Problem("The server has not seen this identity yet. Run `whisper chat` or `whisper inbox` once.")
+            }
+        }
+        print(link)
+        if self.qr { for line in QRCode(link)?.lines(.output) ?? [] { print(line) } }
+    }
+}
+
+struct AddCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add", abstract: "Add a contact by Whisper ID or link, or give a known one a name.",
+        discussion:
+            "`whisper link` shows your own link. The name in a link is what its writer chose: nobody vouches for it.")
+
+    @OptionGroup var options: ProfileOptions
+    @Argument(help: "Their Whisper ID, WSP-XXXX-XXXX-XXXX, or their link.") var person: String
+    @Argument(help: "How you call them.") var name: String?
+
+    /// Somebody who is to be added.
+    private enum Newcomer {
+        case id(WhisperID)
+        case link(String)
+
+        init?(_ text: String) {
+            if let id = WhisperID(text.uppercased()) {
+                self = .id(id)
+            } else if text.contains(":") {
+                self = .link(text)
+            } else {
+                return nil
+            }
+        }
+
+        var spoken: String {
+            switch self {
+            case .id(let id): "\(id)"
+            case .link: "the link"
+            }
+        }
+    }
+
+    func run() async throws {
+        guard let newcomer = Newcomer(self.person) else {
+            throw Problem(
+                "\"\(harmlessLine(self.person))\" is no Whisper ID and no link. An ID looks like WSP-XXXX-XXXX-XXXX.")
         }
         if let name, name.isEmpty || name != harmless(name) || WhisperID(name.uppercased()) != nil {
             throw Problem("Choose another name.")
@@ -39,14 +88,18 @@ struct AddCommand: AsyncParsableCommand {
             let events = core.events()
             try await waitUntilOnline(core.events(), within: .seconds(10))
             do {
-                let contact = try await core.add(id, name: self.name)
+                let contact =
+                    switch newcomer {
+                    case .id(let id): try await core.add(id, name: self.name)
+                    case .link(let link): try await core.add(link: link, name: self.name)
+                    }
                 return (contact, try await Self.waitForBackup(core, events))
             } catch let refusal as CoreClient.Refusal {
-                throw Problem(refusal.words(ofAdding: id))
+                throw Problem(refusal.words(ofAdding: newcomer.spoken))
             }
         }
         print(
-            "Added \(harmlessLine(contact.shownName)). Their keys match this ID (saved). Try `whisper chat \(contact.name.map { harmlessLine($0) } ?? "\(id)")`."
+            "Added \(harmlessLine(contact.shownName)). Their keys match this ID (saved). Try `whisper chat \(contact.name.map { harmlessLine($0) } ?? "\(contact.id)")`."
         )
         if let trouble { print(Style.output.yellow(trouble)) }
     }

@@ -81,12 +81,31 @@ extension CoreClient {
     }
 
     func add(_ id: WhisperID, name: String?) async throws -> Contact {
+        try await self.add(name) { json in json.add("whisperId", id) }
+    }
+
+    /// Adds the person of a link that `contact_link` gave.
+    func add(link: String, name: String?) async throws -> Contact {
+        try await self.add(name) { json in json.add("link", link) }
+    }
+
+    private func add(_ name: String?, _ write: (inout JSONWriter) -> Void) async throws -> Contact {
         let result = try await self.answered("contact_add") { json in
-            json.add("whisperId", id)
+            write(&json)
             json.add("name", name)
         }
         guard let contact = result.object("contact").flatMap({ Contact($0) }) else { throw Self.strange }
         return contact
+    }
+
+    /// The link by which others add us.
+    func link(name: String? = nil, form: ContactLink.Form = .app) async throws -> String {
+        let members = try await self.members("contact_link") { json in
+            json.add("name", name)
+            json.add("form", form.rawValue)
+        }
+        guard let text = members.string("text") else { throw Self.strange }
+        return text
     }
 
     /// Takes a stranger's request.
@@ -460,14 +479,18 @@ extension CoreClient.Refusal {
     }
 
     /// The same of adding a contact.
-    func words(ofAdding id: WhisperID) -> String {
+    /// - Parameter newcomer: the Whisper ID, or "the link".
+    func words(ofAdding newcomer: String) -> String {
         switch self.known {
-        case .toSelf: "That is your own Whisper ID."
-        case .notFound: "Nobody has the Whisper ID \(id). Check it letter by letter."
+        case .toSelf: "That is you."
+        case .notFound: "Nobody has \(newcomer). Check it letter by letter."
+        case .invalidField where self.field == "link": "That link is incomplete, or is no link for adding somebody."
+        case .otherServer: "That link is of another server. Nobody was asked, and nobody was added."
+        case .newerLink: "A later release of Whisper wrote that link. Update this one."
         case .offline: "The server does not know this session; try again."
         case .foreignKeys:
-            "DANGER: the keys that the server gives out for \(id) are not those of that id. Nobody was added."
-        case .changedKeys: "DANGER: the server now gives out other keys for \(id). The known ones are kept."
+            "DANGER: the keys that the server gives out do not belong to \(newcomer). Nobody was added."
+        case .changedKeys: "DANGER: the server now gives out other keys for \(newcomer). The known ones are kept."
         case .nameTaken: "Another contact has this name already."
         case .server: "The server answered strangely; try again later."
         case .unreachable: "Can't reach the server; try again later."

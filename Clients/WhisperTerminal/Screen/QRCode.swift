@@ -5,12 +5,12 @@ struct QRCode {
     /// Rows of dark modules, without the edge.
     private let rows: [[Bool]]
 
-    /// Light modules around the picture.
-    static let edge = 2
+    /// Light modules around the picture (contract §20.8).
+    static let edge = 4
 
     /// - Returns: `nil` if the text is too long for one picture.
     init?(_ text: String) {
-        guard let code = QRcode_encodeString8bit(text, 0, QR_ECLEVEL_L) else { return nil }
+        guard let code = QRcode_encodeString8bit(text, 0, QR_ECLEVEL_M) else { return nil }
         defer { QRcode_free(code) }
         let width = Int(code.pointee.width)
         // The lowest bit of a module says whether it is dark.

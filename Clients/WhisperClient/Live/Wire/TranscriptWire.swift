@@ -78,6 +78,18 @@ package struct TranscriptShare: Sendable {
         "\(origin)/transcript/\(self.id)#\(Base64URL.encode(self.secret.bytes))"
     }
 
+    /// - Returns: what a link says before its secret, `nil` if the text is no such link.
+    static func place(of text: String) -> (id: UUIDText, origin: String)? {
+        guard let folder = text.firstRange(of: "/transcript/"),
+            let origin = ServerAddress(String(text[..<folder.lowerBound]))
+        else { return nil }
+        let halves = text[folder.upperBound...].split(separator: "#", omittingEmptySubsequences: false)
+        guard halves.count == 2, let id = UUIDText(String(halves[0])), Base64URL.decode(halves[1]) != nil else {
+            return nil
+        }
+        return (id, origin.origin)
+    }
+
     static func path(_ conversation: ConversationID, _ content: UUIDText) -> String {
         "/live/\(conversation)/transcripts/\(content)/shares"
     }
