@@ -27,6 +27,8 @@ import Testing
         #expect(try await ann.next("log")["message"]?.string == "connecting")
         let online = try await ann.next("log") { $0["level"]?.string == "info" }
         #expect(online["message"]?.string == "a session with the server is there")
+        // Only now has the server kept the connection.
+        try await ann.next("caughtUp")
         self.hosts.server.breakConnections()
         let away = try await ann.next("log") { $0["level"]?.string == "notice" }
         #expect(Self.fact("retryInMs", of: away).flatMap { Int($0) } ?? -1 >= 0)
