@@ -672,6 +672,7 @@ extension CoreError {
         case .notFound: self.init(.notFound, field: "messageId")
         case .notText: self.init(.notText, field: "messageId")
         case .tooMany: self.init(.tooMany)
+        case .notAllowed: self.init(.forbidden, "Only the owner and admins of the group may.")
         }
     }
 

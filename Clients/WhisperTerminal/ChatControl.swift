@@ -2,6 +2,7 @@ import Contract
 import FoundationEssentials
 import TerminalText
 import WhisperClient
+import WhisperCore
 
 /// Does what a person orders in a chat, and says what came of it. Knows which file of theirs came last.
 actor ChatControl {
@@ -103,6 +104,13 @@ actor ChatControl {
             }
             return try await self.decide(order, about: contact.id)
         case .members: return .said(try await self.members())
+        case .timer(let seconds):
+            do {
+                try await self.core.set(timer: seconds, in: chat)
+            } catch let refusal as CoreClient.Refusal where refusal.code == CoreError.Code.forbidden.rawValue {
+                return Self.bad("Only the owner and admins of the group set its timer.")
+            }
+            return .said([])
         case .link: return .said([Remark(text: try await self.core.link())])
         case .help: return .said(ChatOrder.helpLines.map { Remark(text: $0) })
         case .quit: return .left([])

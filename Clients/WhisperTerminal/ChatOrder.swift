@@ -1,3 +1,4 @@
+import WhisperClient
 import WhisperCore
 
 /// A line that a person enters in a chat: a text for the other person, or an order to this program.
@@ -22,6 +23,8 @@ enum ChatOrder: Equatable {
     case members
     /// Our own link.
     case link
+    /// Seconds after which new messages disappear; 0: they stay.
+    case timer(Int64)
     case help, quit
     /// An order that lacks something, or has too much.
     case misused(String)
@@ -117,10 +120,22 @@ enum ChatOrder: Equatable {
             Entry(word: "members", form: .alone(.members), about: "Say who is in the group."),
             Entry(word: "verify", form: .alone(.verify), about: "Show the safety number, to compare by voice."),
             Entry(word: "verified", form: .rest("yes|no") { Self.verified[$0] }, about: "Note whether it is the same."),
+            Entry(
+                word: "timer", form: .rest("TIME|off") { Self.seconds($0).map { .timer($0) } },
+                about: "Have new messages disappear, there too: 30s, 5m, 8h, 1d or 4w after reading."),
             Entry(word: "link", form: .alone(.link), about: "Show the link by which others add you."),
             Entry(word: "help", form: .alone(.help), about: "Show the orders."),
             Entry(word: "quit", form: .alone(.quit), about: "Leave. So does Ctrl-D."),
         ]
+    }
+
+    /// - Returns: `nil` for what is no time that a timer may have.
+    private static func seconds(_ text: String) -> Int64? {
+        if text == "off" { return 0 }
+        let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800]
+        guard let unit = text.last.flatMap({ units[$0] }), let count = Int64(text.dropLast()) else { return nil }
+        let (seconds, isTooLong) = count.multipliedReportingOverflow(by: unit)
+        return !isTooLong && ChatTimer.isTime(seconds) ? seconds : nil
     }
 
     private static let verified: [String: ChatOrder] = ["yes": .verified(true), "no": .verified(false)]

@@ -69,6 +69,11 @@ struct ChatWords {
         message.state == nil && message.isDirect && self.strangers.contains(message.peer)
     }
 
+    /// Somebody has set the timer of the chat.
+    func timer(by person: WhisperID, seconds: Int64) -> String {
+        "\(person == self.ownID ? "You" : self.name(person)): \(ChatTimer.sentence(seconds: seconds))"
+    }
+
     // MARK: Changes
 
     /// - Returns: the message as it was shown before.

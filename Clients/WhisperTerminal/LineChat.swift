@@ -93,6 +93,8 @@ struct LineChat {
                 for line in lines { self.say(line) }
                 guard hasMoved, message.state != .sending, message.state != .queued else { continue }
                 self.say(words.line(message, style))
+            case .passing(.timer(self.partner.place, let person, let seconds)):
+                self.say(words.timer(by: person, seconds: seconds))
             case .contact(let contact), .request(let contact): words.met(contact)
             case .alarm(let alarm): self.say(describe(alarm) { words.name($0) })
             case .backup(let news): if let line = describe(news) { self.say(line) }

@@ -147,6 +147,8 @@ actor LiveChat {
             if message.state == nil, let remarks = await self.control.saved(message) { self.say(remarks) }
             if self.words.isHere(message) { await self.change(message) }
             self.explain(message)
+        case .passing(.timer(self.partner.place, let person, let seconds)):
+            self.say(self.words.timer(by: person, seconds: seconds), self.style.dim)
         case .contact(let contact), .request(let contact): self.words.met(contact)
         case .alarm(let alarm): self.say(describe(alarm) { self.name($0) }, self.style.red)
         case .connection(.online):

@@ -144,7 +144,7 @@ import Testing
             (#""AP8=""#, #""\#(base64([UInt8](repeating: 1, count: 65)))""#),
         ] {
             let read = MessageBody(Array(text.replacing(was, with: wrong).utf8), id: .random())
-            guard case .file(let details, _, _, _)? = read else {
+            guard case .file(let details, _, _, _, _)? = read else {
                 Issue.record("\(wrong): no file")
                 continue
             }

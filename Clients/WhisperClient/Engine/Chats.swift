@@ -1,5 +1,7 @@
+package import Contract
+
 /// The user's changes to a chat as a whole. Each is published to all subscribers.
-extension WhisperClient {
+extension WhisperClient: DisappearingHost {
     /// - Returns: whether there is such a contact or group.
     package func set(draft: String, in place: Conversation) throws(ClientStoreError) -> Bool {
         let before = try self.store.draft(in: place)
@@ -51,6 +53,24 @@ extension WhisperClient {
         }
         try self.tell(of: place)
         return try self.store.chatState(of: place)
+    }
+
+    /// - Throws: why nothing may be written there.
+    package func check(mayWriteTo place: Conversation) throws(SendError) {
+        switch place {
+        case .direct(let peer): _ = try self.writable(peer)
+        case .group(let id): _ = try self.writable(group: id)
+        }
+    }
+
+    package func queued(change id: UUIDText, in place: Conversation) {
+        switch place {
+        case .direct(let peer):
+            self.outbox.queued(id, to: peer)
+            self.pump()
+        case .group:
+            do { self.queue(try self.store.deliveries.queuedDeliveries(of: id)) } catch { self.storeFailed(error) }
+        }
     }
 
     private func tell(of place: Conversation) throws(ClientStoreError) {

@@ -23,6 +23,16 @@ package enum ClientEvent: Sendable, Equatable {
     case passing(PassingNews)
     /// Something that must be shown loudly: what came is not to be trusted.
     case alarm(Alarm)
+
+    /// Whether a message has a time now, or something was deleted.
+    var mayBringExpiry: Bool {
+        switch self {
+        case .received(let message): message.expires != nil
+        case .changed(let message): message.expires != nil || message.isEdited || message.content == .deleted
+        case .passing(.chat): true
+        default: false
+        }
+    }
 }
 
 package enum ConnectionStatus: Sendable, Equatable {

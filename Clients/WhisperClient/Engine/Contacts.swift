@@ -70,7 +70,8 @@ extension WhisperClient {
 
     /// - Returns: whether there was such a request.
     package func rejectRequest(of id: WhisperID) throws(ClientStoreError) -> Bool {
-        try self.store.contacts.rejectRequest(of: id)
+        defer { self.disappearing.look(self) }
+        return try self.store.contacts.rejectRequest(of: id)
     }
 
     /// Removes a contact, and cancels the messages that wait for it.

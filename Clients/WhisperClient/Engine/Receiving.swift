@@ -75,19 +75,21 @@ extension WhisperClient {
             id: id, peer: from, groupID: groupID, direction: .incoming(isRead: false), content: .unreadable,
             time: incoming.envelope.timestamp)
         var change: MessageChange?
+        var timer: ChatTimer?
         var secret: FileSecret?
         do {
             let plain = try sealed.open(writer: writer.keys, keys: self.keys)
             switch MessageBody(plain, id: id) {
-            case .text(let text, let replyTo)?:
+            case .text(let text, let replyTo, let expires)?:
                 message.content = .text(text)
-                message.replyTo = replyTo
-            case .file(let details, let nonce, let text, let replyTo)?:
+                (message.replyTo, message.expires) = (replyTo, expires)
+            case .file(let details, let nonce, let text, let replyTo, let expires)?:
                 message.content = .text(text)
-                message.replyTo = replyTo
+                (message.replyTo, message.expires) = (replyTo, expires)
                 secret = self.secret(of: details, nonce: nonce, in: incoming, from: writer)
                 message.attachment = Attachment(details: details, state: secret == nil ? .failed(.damaged) : .offered)
             case .change(let made)?: change = made
+            case .timer(let made)?: timer = made
             case nil:
                 message.content = Self.content(plain, kind: incoming.envelope.msgType)
                 (message.attachment, secret) = self.foreignFile(in: incoming, from: writer)
@@ -100,6 +102,7 @@ extension WhisperClient {
         }
         guard !self.isStale(incoming) else { return suspicious(.stale) }
         if let change { return .new(.change(change, from: from, groupID: groupID)) }
+        if let timer { return .new(.timer(timer, from: from, groupID: groupID)) }
         let evidence = Evidence(sealed: sealed, messageType: incoming.envelope.msgType)
         return .new(message.attachment == nil ? .message(message, evidence) : .file(message, secret, evidence))
     }

@@ -6,8 +6,10 @@ extension WhisperClient {
     /// - Parameters:
     ///   - id: of the caller's choice. A message that has it already is returned as it stands, and not sent again.
     ///   - replyTo: the message of the conversation that this one answers. It need not be here.
+    ///   - expires: seconds after which it disappears. Without it the timer of the chat counts.
     package func send(
-        _ text: String, to recipient: WhisperID, id: UUIDText? = nil, replyTo: MessageReference? = nil
+        _ text: String, to recipient: WhisperID, id: UUIDText? = nil, replyTo: MessageReference? = nil,
+        expires: Int64? = nil
     ) throws(SendError) -> Message {
         let bytes = text.utf8.count
         guard bytes > 0 else { throw .empty }
@@ -20,11 +22,16 @@ extension WhisperClient {
                 throw .store(error)
             }
         }
-        let message = Message(
+        var message = Message(
             id: id ?? .random(), peer: recipient, groupID: nil, direction: .outgoing(.queued), content: .text(text),
             time: self.serverNow, replyTo: replyTo)
         let contact = try self.writable(recipient)
-        do { try self.store.messages.queue(message) } catch { throw .store(error) }
+        do {
+            message.expires = try self.store.disappearing.seconds(of: message, chosen: expires)
+            try self.store.messages.queue(message)
+        } catch {
+            throw .store(error)
+        }
         if contact.isStranger { self.backups?.yield() }
         self.outbox.queued(message.id, to: recipient)
         self.publish(.changed(message))

@@ -66,6 +66,7 @@ package actor WhisperClient {
     var tasks: AsyncStream<@Sendable (isolated WhisperClient) async -> Void>.Continuation?
     package let rooms: RoomVisits
 
+    package let disappearing: Disappearing
     package let presence: Presence
     package let calls: Calls
 
@@ -111,6 +112,7 @@ package actor WhisperClient {
         self.liveProfile = LiveProfile(store: live, server: server)
         self.rooms = RoomVisits(keys: profile.keys, store: profile.store, logger: logger)
         self.files = profile.files
+        self.disappearing = Disappearing(store: profile.store)
         self.presence = Presence(store: profile.store)
         self.calls = Calls(keys: profile.keys, store: profile.store, logger: logger)
         self.nearby = Nearby(keys: profile.keys, store: profile.store, logger: logger)
@@ -195,10 +197,11 @@ package actor WhisperClient {
         case .alarm(let alarm) where !self.isNew(alarm): return
         case .restored, .backup, .alarm:
             do { try self.store.events.note(event) } catch { self.storeFailed(error) }
-        case .changed(let message) where message.content == .deleted: self.endTransfer(of: message)
         // Kept with what they tell of, or of now alone.
         case .received, .changed, .contact, .request, .group, .caughtUp, .live, .room, .passing: break
         }
+        if case .changed(let message) = event, message.content == .deleted { self.endTransfer(of: message) }
+        if event.mayBringExpiry { self.disappearing.look(self) }
         self.observer?(event)
         for subscriber in self.subscribers.values { subscriber.yield(event) }
     }
@@ -228,6 +231,7 @@ package actor WhisperClient {
     func learn(serverTime: Timestamp) {
         let before = self.clockOffset
         self.clockOffset = serverTime - self.localNow
+        self.disappearing.learned(serverTime)
         if self.session.isBound, self.clockOffset - before > ClientLimits.clockStepMin { self.judgeStaleMail() }
     }
 

@@ -52,6 +52,14 @@ package enum ClientLimits {
     package static let memberLookupPause = Duration.seconds(5)
     /// Words of one search. The rest is not looked for.
     package static let searchWordsMax = 16
+    /// Seconds after which a message may disappear: up to four weeks.
+    package static let timerSeconds: ClosedRange<Int64> = 30...2_419_200
+    /// Messages that disappear in one transaction.
+    package static let expiredAtOnceMax = 128
+    /// The clock of expiries is looked at so often at least: it may be set.
+    package static let expiryLookedAtWithin = Duration.seconds(3_600)
+    /// Between a deletion and the rewriting of the files that still have the text.
+    package static let erasureAfter = Duration.seconds(1)
     /// Messages of a conversation that are forgotten in one transaction.
     package static let clearedAtOnceMax = 1_000
     /// Removed contacts that are remembered, so that an old backup does not bring them back. Beyond it the oldest go.

@@ -23,6 +23,8 @@ package enum ChangeRefusal: Error, Equatable {
     case notFound
     /// It is no text, or deleted.
     case notText
+    /// Others of the group may.
+    case notAllowed
     /// `ClientLimits.changesQueuedMax` wait already.
     case tooMany
 }
@@ -85,30 +87,65 @@ package struct ChangeTable: Sendable {
                 if reaction == mine?.text ?? "" { return .success((message, false)) }
                 last = mine?.at
             }
-            let waiting = try Int.fetchOne(database, sql: "SELECT count(*) FROM outgoing_changes") ?? 0
-            guard try waiting + DeliveryTable.groupChangesQueued(in: database) < ClientLimits.changesQueuedMax else {
-                return .failure(.tooMany)
-            }
+            guard try Self.mayQueue(in: database) else { return .failure(.tooMany) }
             let change = MessageChange(
                 target: target, kind: kind,
                 revision: Revision(time: max(now.milliseconds, (last ?? 0) + 1), id: id))
             guard let changed = try Self.apply(change, by: ownID, to: row, in: database) else {
                 return .success((message, false))
             }
-            let body = MessageBody.change(change)
-            guard case .direct(let peer) = place else {
-                guard let group = try GroupTable.group(place.name, in: database) else { return .failure(.notFound) }
-                _ = try DeliveryTable.queue(id, toGroup: group, body: body.groupBytes, in: database)
-                return .success((changed, true))
-            }
-            try database.run(
-                sql: """
-                    INSERT INTO outgoing_changes (id, id_key, peer, body, place, state)
-                    VALUES (?, ?, ?, ?, (SELECT coalesce(max(number), 0) FROM messages), 'queued')
-                    """,
-                arguments: ["\(id)", MessageTable.key(id), "\(peer)", body.bytes])
-            try ContactTable.accept(peer, in: database)
+            guard try Self.keep(.change(change), id: id, in: place, in: database) else { return .failure(.notFound) }
             return .success((changed, true))
+        }
+    }
+
+    private static func mayQueue(in database: Database) throws -> Bool {
+        let waiting = try Int.fetchOne(database, sql: "SELECT count(*) FROM outgoing_changes") ?? 0
+        return try waiting + DeliveryTable.groupChangesQueued(in: database) < ClientLimits.changesQueuedMax
+    }
+
+    /// Keeps a change of a chat until the server has it.
+    static func queue(
+        _ body: MessageBody, id: UUIDText, in place: Conversation, in database: Database
+    ) throws -> Result<Void, ChangeRefusal> {
+        guard try Self.mayQueue(in: database) else { return .failure(.tooMany) }
+        return try Self.keep(body, id: id, in: place, in: database) ? .success(()) : .failure(.notFound)
+    }
+
+    /// - Returns: `false` if there is no such group.
+    private static func keep(
+        _ body: MessageBody, id: UUIDText, in place: Conversation, in database: Database
+    ) throws -> Bool {
+        guard case .direct(let peer) = place else {
+            guard let group = try GroupTable.group(place.name, in: database) else { return false }
+            _ = try DeliveryTable.queue(id, toGroup: group, body: body.groupBytes, in: database)
+            return true
+        }
+        try database.run(
+            sql: """
+                INSERT INTO outgoing_changes (id, id_key, peer, body, place, state)
+                VALUES (?, ?, ?, ?, (SELECT coalesce(max(number), 0) FROM messages), 'queued')
+                """,
+            arguments: ["\(id)", MessageTable.key(id), "\(peer)", body.bytes])
+        try ContactTable.accept(peer, in: database)
+        return true
+    }
+
+    /// Drops changes that wait for messages of ours which have disappeared: an edit would tell their text again.
+    /// - Parameter keys: of these messages.
+    static func dropChanges(of keys: Set<String>, in database: Database) throws {
+        guard !keys.isEmpty else { return }
+        for table in ["outgoing_changes", "group_sendings"] {
+            for row in try Row.fetchAll(
+                database, sql: "SELECT number, id, body FROM \(table) WHERE body IS NOT NULL LIMIT ?",
+                arguments: [ClientLimits.changesQueuedMax])
+            {
+                guard let id = UUIDText(row["id"] as String),
+                    case .change(let change)? = MessageBody(row["body"] as [UInt8], id: id),
+                    keys.contains(MessageTable.key(change.target.id))
+                else { continue }
+                try database.run(sql: "DELETE FROM \(table) WHERE number = ?", arguments: [row["number"] as Int64])
+            }
         }
     }
 
@@ -125,7 +162,7 @@ package struct ChangeTable: Sendable {
             if let row = try MessageTable.outgoingRow(id, in: database), let message = MessageTable.message(row) {
                 guard case .text(let text) = message.content else { return nil }
                 let file = try TransferTable.outgoingFile(row)
-                let body = MessageBody(text, file, replyTo: message.replyTo)
+                let body = MessageBody(text, file, of: message)
                 return OutgoingMail(
                     id: message.id, to: message.peer, body: body.bytes, messageType: body.messageType,
                     signedAt: Self.signedTime(row["signed_at"] ?? message.time.milliseconds), message: message,

@@ -9,6 +9,8 @@ package struct ChatState: Sendable, Equatable {
     package var draft: String?
     package var isPinned: Bool
     package var isMuted: Bool
+    /// Seconds after which new messages disappear.
+    package var timer: Int64?
 }
 
 /// The only code that reads or writes `chats`: what belongs to a conversation and is no message.
@@ -34,7 +36,8 @@ extension ClientStore {
                 place: place, unread: try Int.fetchOne(database, sql: sql, arguments: [place.name]) ?? 0,
                 draft: try String.fetchOne(
                     database, sql: "SELECT draft FROM chats WHERE peer = ?", arguments: [place.name]),
-                isPinned: marks.isPinned, isMuted: marks.isMuted)
+                isPinned: marks.isPinned, isMuted: marks.isMuted,
+                timer: try DisappearingTable.seconds(in: place, in: database))
         }
     }
 
@@ -75,12 +78,19 @@ extension ClientStore {
                 AND (state IS NULL OR state NOT IN ('queued', 'sending'))
             ORDER BY number LIMIT ?
             """
-        let arguments: StatementArguments = [place.name, number, ClientLimits.clearedAtOnceMax]
+        let count = try Self.deleteMessages(
+            rows, [place.name, number, ClientLimits.clearedAtOnceMax], in: database)
+        if case .group = place { try DeliveryTable.dropForgottenSendings(in: database) }
+        return count
+    }
+
+    /// Deletes messages with their events and evidence. Triggers take their words and transfers along.
+    /// - Parameter rows: a query for their numbers.
+    /// - Returns: how many.
+    static func deleteMessages(_ rows: String, _ arguments: StatementArguments, in database: Database) throws -> Int {
         try database.run(sql: "DELETE FROM events WHERE message IN (\(rows))", arguments: arguments)
         try database.run(sql: "DELETE FROM evidence WHERE message IN (\(rows))", arguments: arguments)
         try database.run(sql: "DELETE FROM messages WHERE number IN (\(rows))", arguments: arguments)
-        let count = database.changesCount
-        if case .group = place { try DeliveryTable.dropForgottenSendings(in: database) }
-        return count
+        return database.changesCount
     }
 }

@@ -66,6 +66,7 @@ package struct ClientStore: Sendable {
                 try database.execute(
                     sql: """
                         PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY;
+                        PRAGMA secure_delete = ON;
                         PRAGMA cache_size = -\(cache); PRAGMA wal_autocheckpoint = \(Self.walPages);
                         """)
                 try database.add(tokenizer: WordTokenizer.self)
@@ -157,6 +158,19 @@ package struct ClientStore: Sendable {
                 try database.execute(sql: "VACUUM INTO ?", arguments: [name])
             }
         }
+    }
+
+    /// Moves the write-ahead log into the file and empties it. The copy from before a migration goes, too: it has what was deleted since.
+    /// - Returns: `false` while another connection reads an older state. Then the log is as it was.
+    func truncateLog() throws(ClientStoreError) -> Bool {
+        let isBusy = try Self.failing {
+            try self.database.writeWithoutTransaction {
+                try Bool.fetchOne($0, sql: "PRAGMA wal_checkpoint(TRUNCATE)") ?? true
+            }
+        }
+        guard !isBusy else { return false }
+        StoreFiles.remove(Self.copyBeforeMigration(of: self.path))
+        return true
     }
 
     /// Where sealed files are kept while they are transferred.
@@ -298,6 +312,8 @@ package struct ClientStore: Sendable {
         migrator.registerMigration("chat marks") { try Self.migrateChatMarks($0) }
         migrator.registerMigration("live generations") { try LiveStore.migrateGenerations($0) }
         migrator.registerMigration("group newcomers") { try NewcomerTable.migrateNewcomers($0) }
+        migrator.registerMigration("erasure") { try ErasureTable.migrateErasure($0) }
+        migrator.registerMigration("timers") { try DisappearingTable.migrateTimers($0) }
         return migrator
     }
 }
@@ -318,6 +334,8 @@ package enum ClientStoreError: Error, Equatable {
 extension ClientStore {
     package var messages: MessageTable { MessageTable(store: self) }
     package var changes: ChangeTable { ChangeTable(store: self) }
+    package var disappearing: DisappearingTable { DisappearingTable(store: self) }
+    package var erasure: ErasureTable { ErasureTable(store: self) }
     package var contacts: ContactTable { ContactTable(store: self) }
     package var settings: SettingsTable { SettingsTable(store: self) }
     package var events: EventTable { EventTable(store: self) }

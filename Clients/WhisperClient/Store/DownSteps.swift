@@ -24,7 +24,7 @@ extension ClientStore {
     /// The way back of each migration behind "down steps", in their order. Data that a step drops is lost.
     static let stepsDown = [
         Self.undoWordBeginnings, Self.undoRememberedCounts, Self.undoChatMarks, LiveStore.undoGenerations,
-        NewcomerTable.undoNewcomers,
+        NewcomerTable.undoNewcomers, ErasureTable.undoErasure, DisappearingTable.undoTimers,
     ]
 
     static func keep(_ steps: [StepDown], in database: Database) throws {

@@ -38,6 +38,11 @@ package struct Message: Sendable, Equatable, Identifiable {
     /// The file that it brings. Then a text is what the sender says to it, and may be empty.
     package var attachment: Attachment?
 
+    /// Seconds after which it disappears, once it is sent or read.
+    package var expires: Int64?
+    /// By the server's clock. Of theirs that is unread: the latest time.
+    package var expiresAt: Timestamp?
+
     /// Members whose copy of our group message has failed.
     package var failedMembers = 0
 

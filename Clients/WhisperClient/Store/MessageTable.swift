@@ -16,6 +16,7 @@ package enum Arrival: Sendable {
     case file(Message, FileSecret?, Evidence? = nil)
     /// - from: who signed it. `groupID`: the group that it was sent to.
     case change(MessageChange, from: WhisperID, groupID: String?)
+    case timer(ChatTimer, from: WhisperID, groupID: String?)
     /// The payload of a `message_received` that is kept apart.
     case suspicious([UInt8], id: UUIDText, Suspicion)
 
@@ -23,7 +24,8 @@ package enum Arrival: Sendable {
     fileprivate var place: Conversation? {
         switch self {
         case .message(let message, _), .file(let message, _, _): message.place
-        case .change(_, let sender, let groupID): groupID.map { .group($0) } ?? .direct(sender)
+        case .change(_, let sender, let groupID), .timer(_, let sender, let groupID):
+            groupID.map { .group($0) } ?? .direct(sender)
         case .suspicious: nil
         }
     }
@@ -31,7 +33,7 @@ package enum Arrival: Sendable {
     fileprivate var evidence: Evidence? {
         switch self {
         case .message(_, let evidence), .file(_, _, let evidence): evidence
-        case .change, .suspicious: nil
+        case .change, .timer, .suspicious: nil
         }
     }
 }
@@ -185,6 +187,12 @@ package struct MessageTable: Sendable {
                         [.changed($0)]
                     }
                         ?? []
+                case .timer(let timer, let sender, let groupID):
+                    guard try DisappearingTable.keep(timer, from: sender, groupID: groupID, in: database) else {
+                        return []
+                    }
+                    let place = groupID.map { Conversation.group($0) } ?? .direct(sender)
+                    return [.passing(.timer(place, by: sender, seconds: timer.seconds))]
                 case .suspicious(let frame, let id, let suspicion):
                     try ClientStore.quarantine(frame, id: id, suspicion, at: now, in: database)
                     return []
@@ -462,7 +470,10 @@ package struct MessageTable: Sendable {
                 message.time.milliseconds, message.state.map(Self.text), isRead,
                 message.replyTo.map { "\($0.id)" }, message.replyTo.map { "\($0.author)" },
             ])
-        return database.changesCount == 1
+        guard database.changesCount == 1 else { return false }
+        let number = database.lastInsertedRowID
+        try DisappearingTable.set(message, number: number, in: database)
+        return true
     }
 
     static func outgoing(_ id: UUIDText, in database: Database) throws -> Message? {
@@ -511,6 +522,8 @@ package struct MessageTable: Sendable {
         message.reactions = ChangeTable.reactions(row["reactions"])
         message.failedMembers = row["failed_members"]
         message.attachment = TransferTable.attachment(row)
+        message.expires = row["expires"]
+        message.expiresAt = (row["expires_at"] as Int64?).map { Timestamp(milliseconds: $0) }
         return message
     }
 

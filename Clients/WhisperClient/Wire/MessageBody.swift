@@ -6,18 +6,23 @@ import FoundationEssentials
 /// A client that does not know the object still has the text. The object names the message's kind. The envelope's type
 /// does not: it is unsigned.
 package enum MessageBody: Sendable, Equatable {
-    case text(String, replyTo: MessageReference?)
+    /// - expires: seconds after which it disappears, once it is sent or read.
+    case text(String, replyTo: MessageReference?, expires: Int64? = nil)
     /// A file, with or without words to it. The envelope says where it is (`FilePointer`).
     /// - nonce: of its secretbox.
-    case file(FileDetails, nonce: [UInt8], text: String, replyTo: MessageReference?)
+    case file(FileDetails, nonce: [UInt8], text: String, replyTo: MessageReference?, expires: Int64? = nil)
     /// A change of another message. It is no message of its own.
     case change(MessageChange)
+    /// A change of the chat: how long new messages are kept.
+    case timer(ChatTimer)
 
-    init(_ text: String, _ file: OutgoingFile?, replyTo: MessageReference?) {
+    /// - Parameter message: ours, with this text.
+    init(_ text: String, _ file: OutgoingFile?, of message: Message) {
         if let file {
-            self = .file(file.details, nonce: file.secret.nonce, text: text, replyTo: replyTo)
+            self = .file(
+                file.details, nonce: file.secret.nonce, text: text, replyTo: message.replyTo, expires: message.expires)
         } else {
-            self = .text(text, replyTo: replyTo)
+            self = .text(text, replyTo: message.replyTo, expires: message.expires)
         }
     }
 
@@ -25,23 +30,26 @@ package enum MessageBody: Sendable, Equatable {
     package var messageType: String {
         switch self {
         case .text: "text"
-        case .file(let details, _, _, _):
+        case .file(let details, _, _, _, _):
             details.voice != nil ? "voice" : details.type.hasPrefix("image/") ? "image" : "file"
-        case .change: "system"
+        case .change, .timer: "system"
         }
     }
 
     package var bytes: [UInt8] {
         switch self {
-        case .text(let text, let replyTo):
+        case .text(let text, let replyTo, let expires):
             let bytes = Array(text.utf8)
             // The object is behind the last NUL: a text that has one needs an object, even an empty one.
-            guard replyTo != nil || bytes.contains(0) else { return bytes }
-            return bytes + [0] + Annex(replyTo: replyTo.map { Annex.Reference($0) }).json
-        case .file(let details, let nonce, let text, let replyTo):
+            guard replyTo != nil || expires != nil || bytes.contains(0) else { return bytes }
+            return bytes + [0] + Annex(replyTo: replyTo.map { Annex.Reference($0) }, expires: expires).json
+        case .file(let details, let nonce, let text, let replyTo, let expires):
             let annex = Annex(
-                replyTo: replyTo.map { Annex.Reference($0) }, file: Annex.File(details, nonce: nonce))
+                replyTo: replyTo.map { Annex.Reference($0) }, file: Annex.File(details, nonce: nonce), expires: expires)
             return Array(text.utf8) + [0] + annex.json
+        case .timer(let timer):
+            let annex = Annex(timer: Annex.Timer(seconds: timer.seconds, at: timer.revision.time))
+            return Array(ChatTimer.sentence(seconds: timer.seconds).utf8) + [0] + annex.json
         case .change(let change):
             let target = Annex.Target(change)
             switch change.kind {
@@ -88,10 +96,14 @@ package enum MessageBody: Sendable, Equatable {
             guard let details = file.details, let nonce = Base64.decode(file.nonce),
                 text.utf8.count <= ClientLimits.textBytesMax
             else { return nil }
-            self = .file(details, nonce: nonce, text: text, replyTo: annex.replyTo?.reference)
+            self = .file(
+                details, nonce: nonce, text: text, replyTo: annex.replyTo?.reference, expires: annex.expiry)
+        } else if let timer = annex.timer {
+            guard timer.seconds == 0 || ChatTimer.isTime(timer.seconds), timer.at >= 0 else { return nil }
+            self = .timer(ChatTimer(seconds: timer.seconds, revision: Revision(time: timer.at, id: id)))
         } else {
             guard !text.isEmpty else { return nil }
-            self = .text(text, replyTo: annex.replyTo?.reference)
+            self = .text(text, replyTo: annex.replyTo?.reference, expires: annex.expiry)
         }
     }
 }
@@ -226,11 +238,21 @@ private struct Annex: Codable {
         }
     }
 
+    struct Timer: Codable {
+        var seconds: Int64
+        var at: Int64
+    }
+
     var replyTo: Reference?
     var edit: Target?
     var delete: Target?
     var react: Target?
     var file: File?
+    var timer: Timer?
+    var expires: Int64?
+
+    /// A time out of bounds is none.
+    var expiry: Int64? { self.expires.flatMap { ChatTimer.isTime($0) ? $0 : nil } }
 
     var json: [UInt8] {
         let encoder = JSONEncoder()

@@ -38,10 +38,14 @@ final class OpenCore: Sendable {
             let client = try WhisperClient(
                 profile: profile, server: server, platform: self.platform, logger: logger, observer: observer)
             self.running = Mutex(Running(client: client))
+            Self.begin(client)
         } catch {
             throw CoreError(of: error)
         }
     }
+
+    /// What was due while nobody lived disappears.
+    private static func begin(_ client: WhisperClient) { Task { await client.with { $0.disappearing.look($0) } } }
 
     /// For verbs. None of them waits for mail that is being written.
     var store: ClientStore { self.profile.store.besideWrites }
@@ -72,7 +76,11 @@ final class OpenCore: Sendable {
             return before
         }
         guard let before else { return }
-        await before.with { await $0.nearby.stop($0) }
+        Self.begin(self.client)
+        await before.with {
+            $0.disappearing.stop()
+            await $0.nearby.stop($0)
+        }
         if let title = self.running.withLock({ $0.nearbyTitle }) { try? await self.startNearby(title: title) }
     }
 
@@ -128,6 +136,7 @@ final class OpenCore: Sendable {
     func close() async {
         await self.stopNearby()
         await self.disconnect()
+        await self.client.with { $0.disappearing.stop() }
         self.profile.close()
     }
 }

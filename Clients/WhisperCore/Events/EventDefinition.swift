@@ -25,7 +25,7 @@ package struct EventDefinition: Sendable {
         .backup, .alarm,
         .roomChanged, .roomEvent, .roomSignal, .roomForged, .roomEnded,
         .answer,
-        .settingsChanged, .typing, .presence, .chatChanged,
+        .settingsChanged, .typing, .presence, .chatChanged, .timerChanged, .messagesExpired,
         .callIncoming, .callRinging, .callAnswered, .callCandidate, .callEnded,
         .nearbyChanged, .nearbyText, .nearbySent,
         .fileProgress,

@@ -18,6 +18,15 @@ extension EventText {
         case .chat(let chat):
             json.add("type", "chatChanged")
             Shapes.write(chat, &json)
+        case .timer(let place, let person, let seconds):
+            json.add("type", "timerChanged")
+            json.add("chat", place.name)
+            json.add("from", person)
+            json.add("seconds", seconds)
+        case .expired(let place, let numbers):
+            json.add("type", "messagesExpired")
+            json.add("chat", place.name)
+            json.add("numbers", array: numbers) { $1 += "\($0)".utf8 }
         case .call(let news): Self.write(news, &json)
         case .file(let progress): Self.write(progress, &json)
         case .profile(let id, let change): Self.write(change, of: id, &json)
@@ -61,6 +70,30 @@ extension EventDefinition {
     )
 }
 
+extension EventDefinition {
+    private static let chat = Field("chat", .text(1...64), about: "A Whisper ID, or the id of a group in lower case.")
+
+    static let timerChanged = EventDefinition(
+        "timerChanged",
+        about:
+            "Somebody of a chat, perhaps ourselves, has set after how many seconds new messages disappear. `chatChanged` has it, too.",
+        isKept: false,
+        [
+            Self.chat, Field("from", .whisperID),
+            Field("seconds", .integer(0...ClientLimits.timerSeconds.upperBound), about: "0: new messages stay."),
+        ],
+        sample: #"{"type":"timerChanged","chat":"WSP-AAAA-AAAA-AAAA","from":"WSP-AAAA-AAAA-AAAA","seconds":86400}"#)
+
+    static let messagesExpired = EventDefinition(
+        "messagesExpired",
+        about: "The time of these messages is over. They are deleted here, with their files and events.",
+        isKept: false,
+        [
+            Self.chat,
+            Field("numbers", .array(of: .integer(1...Int64.max), count: 1...ClientLimits.expiredAtOnceMax)),
+        ], sample: #"{"type":"messagesExpired","chat":"WSP-AAAA-AAAA-AAAA","numbers":[17]}"#)
+}
+
 extension Shapes {
     static let settings = ObjectSchema([
         Field("readReceipts", .bool, about: "Whether senders are told what was read here."),
@@ -83,6 +116,9 @@ extension Shapes {
         Field("unread", .integer(0...Int64.max)),
         Field("draft", .text(1...ClientLimits.textBytesMax), .optional, about: "Typed text that is not sent."),
         Field("isPinned", .bool), Field("isMuted", .bool),
+        Field(
+            "timer", .integer(ClientLimits.timerSeconds), .optional,
+            about: "Seconds after which new messages disappear."),
     ]
 
     static func write(_ chat: ChatState, _ json: inout JSONWriter) {
@@ -91,6 +127,7 @@ extension Shapes {
         json.add("draft", chat.draft)
         json.add("isPinned", chat.isPinned)
         json.add("isMuted", chat.isMuted)
+        if let timer = chat.timer { json.add("timer", timer) }
     }
 
     static let presenceFields = [

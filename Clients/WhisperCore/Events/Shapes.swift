@@ -41,6 +41,10 @@ package enum Shapes {
         Field(
             "failedMembers", .integer(1...Int64(Limits.groupMembersMax)), .optional,
             about: "For our own to a group: members for whom it has failed. `message_info` names them."),
+        Field(
+            "expires", .integer(ClientLimits.timerSeconds), .optional,
+            about: "Seconds after which it disappears, once it is sent or read."),
+        Field("expiresAt", .timestamp, .optional, about: "When it disappears here, as far as that is known."),
         Field("isRead", .bool, .optional, about: "For received ones: whether it was marked as read here."),
     ])
 
@@ -86,6 +90,8 @@ package enum Shapes {
             if message.failedMembers > 0 { json.add("failedMembers", Int64(message.failedMembers)) }
         case .incoming(let isRead): json.add("isRead", isRead)
         }
+        if let seconds = message.expires { json.add("expires", seconds) }
+        if let time = message.expiresAt { json.add("expiresAt", time) }
     }
 
     static func write(_ state: MessageState, _ json: inout JSONWriter) {

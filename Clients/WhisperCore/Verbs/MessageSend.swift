@@ -17,10 +17,18 @@ extension Verb {
         "replyFrom", about: "The author of that message. Default: the one of both who has this id."
     ).optional
 
+    private static let expires = TypedField.integer(
+        "expires", ClientLimits.timerSeconds,
+        about: "Seconds after which it disappears. Without it the timer of the chat counts."
+    ).optional
+
     static let messageSend = Verb(
         "message_send", of: "messages",
         about: "Queues a message. It is stored when this answers, and goes out now or when the server is back.",
-        [Self.to.field, Self.text.field, Self.replyTo.field, Self.replyFrom.field, Self.clientID.field],
+        [
+            Self.to.field, Self.text.field, Self.replyTo.field, Self.replyFrom.field, Self.clientID.field,
+            Self.expires.field,
+        ],
         type: "message",
         [Field("message", .object(Shapes.message))],
         errors: [
@@ -38,10 +46,13 @@ extension Verb {
                 try opened.reference(to: $0, in: to, by: author, field: "replyTo")
             }
             let clientID = try parameters[Self.clientID]
+            let expires = try parameters[Self.expires]
             let message =
                 switch to {
-                case .direct(let peer): try await opened.client.send(text, to: peer, id: clientID, replyTo: replyTo)
-                case .group(let id): try await opened.client.send(text, toGroup: id, id: clientID, replyTo: replyTo)
+                case .direct(let peer):
+                    try await opened.client.send(text, to: peer, id: clientID, replyTo: replyTo, expires: expires)
+                case .group(let id):
+                    try await opened.client.send(text, toGroup: id, id: clientID, replyTo: replyTo, expires: expires)
                 }
             guard message.place == to, message.content == .text(text) else {
                 throw CoreError(.conflict, field: "clientId")

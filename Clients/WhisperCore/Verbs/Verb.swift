@@ -87,7 +87,7 @@ package enum VerbCatalogue {
         .contactVerify, .reportSend, .backupNow, .backupDelete, .storeCheck,
         .contactAdd, .contactList, .contactUpdate, .contactRemove, .contactBlock, .contactUnblock, .contactSafety,
         .contactLink, .contactQR, .linkRead, .requestList, .requestAccept, .requestReject,
-        .chatList, .chatGet, .chatRead, .chatDraft, .chatMark, .chatClear, .search,
+        .chatList, .chatGet, .chatRead, .chatDraft, .chatMark, .chatTimer, .chatClear, .search,
         .messageSend, .messageEdit, .messageDelete, .messageReact, .messageInfo, .messageRead, .messageRetry,
         .messageCancel, .messageUnread, .outboxStatus, .outboxResume, .outboxDiscard,
         .roomHold, .roomCreate, .roomJoin, .roomList, .roomGet, .roomSignal, .roomCode, .roomUpdate, .roomRemove,

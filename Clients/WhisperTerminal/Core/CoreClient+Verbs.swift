@@ -124,6 +124,13 @@ extension CoreClient {
         }
     }
 
+    func set(timer seconds: Int64, in place: Conversation) async throws {
+        _ = try await self.members("chat_timer") { json in
+            json.add("chat", place.name)
+            json.add("seconds", seconds)
+        }
+    }
+
     func isBackedUp() async throws -> Bool { try await self.members("backup_status").bool("isBackedUp") ?? true }
 
     /// The number that two people see alike if each has the true keys of the other.

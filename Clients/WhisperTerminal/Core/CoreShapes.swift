@@ -152,6 +152,11 @@ extension ClientEvent {
         case "messageChanged":
             guard let message = json.object("message").flatMap({ Message($0) }) else { return nil }
             self = .changed(message)
+        case "timerChanged":
+            guard let place = json.string("chat").flatMap({ Conversation($0) }),
+                let person = json.string("from").flatMap({ WhisperID($0) }), let seconds = json.integer("seconds")
+            else { return nil }
+            self = .passing(.timer(place, by: person, seconds: seconds))
         case "contactChanged":
             guard let contact = json.object("contact").flatMap({ Contact($0) }) else { return nil }
             self = .contact(contact)

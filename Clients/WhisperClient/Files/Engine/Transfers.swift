@@ -69,6 +69,7 @@ extension WhisperClient {
             if case .group(let group) = place { message.groupID = group }
             message.attachment = Attachment(details: details, state: .waiting)
             do {
+                message.expires = try self.store.disappearing.seconds(of: message, chosen: nil)
                 // The same command may have come twice meanwhile.
                 let known = try self.store.messages.outgoing(message.id)
                 guard try known == nil && self.store.transfers.queue(message, secret, local: local) else {
@@ -171,6 +172,11 @@ extension WhisperClient {
         guard let number = try? self.store.transfers.number(of: message.id, from: author) else { return }
         self.transfers[number]?.cancel()
         self.wishTransfers()
+    }
+
+    package func endTransfers(of numbers: [Int64]) async {
+        for number in numbers { self.transfers[number]?.cancel() }
+        await self.sweepFiles()
     }
 
     /// Uploads of a conversation that wait, for whoever sends nothing more there.

@@ -5,7 +5,8 @@ extension WhisperClient {
     /// Takes a message to a group: it is stored when this returns, with a copy for each member.
     /// - Parameters: as for a person.
     package func send(
-        _ text: String, toGroup group: String, id: UUIDText? = nil, replyTo: MessageReference? = nil
+        _ text: String, toGroup group: String, id: UUIDText? = nil, replyTo: MessageReference? = nil,
+        expires: Int64? = nil
     ) throws(SendError) -> Message {
         let bytes = text.utf8.count
         guard bytes > 0 else { throw .empty }
@@ -13,9 +14,10 @@ extension WhisperClient {
         let (group, ownID) = try self.writable(group: group)
         do {
             if let id, let known = try self.store.messages.outgoing(id) { return known }
-            let message = Message(
+            var message = Message(
                 id: id ?? .random(), peer: ownID, groupID: group.id, direction: .outgoing(.queued),
                 content: .text(text), time: self.serverNow, replyTo: replyTo)
+            message.expires = try self.store.disappearing.seconds(of: message, chosen: expires)
             let (stored, ready) = try self.store.deliveries.queue(message, toGroup: group)
             self.publish(.changed(stored))
             self.queue(ready)

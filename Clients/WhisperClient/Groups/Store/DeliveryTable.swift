@@ -135,11 +135,11 @@ package struct DeliveryTable: Sendable {
                     groupID: row["group_id"], body: Array(body), messageType: body.first == 0 ? "file" : "text",
                     signedAt: signedAt)
             }
-            guard let message = try MessageTable.outgoingRow(copy.id, in: database),
-                case .text(let text)? = MessageTable.message(message)?.content
+            guard let kept = try MessageTable.outgoingRow(copy.id, in: database),
+                let message = MessageTable.message(kept), case .text(let text) = message.content
             else { return nil }
-            let file = try TransferTable.outgoingFile(message)
-            let body = MessageBody(text, file, replyTo: MessageTable.message(message)?.replyTo)
+            let file = try TransferTable.outgoingFile(kept)
+            let body = MessageBody(text, file, of: message)
             return GroupMail(
                 groupID: row["group_id"], body: body.bytes, messageType: body.messageType, signedAt: signedAt,
                 file: file)
