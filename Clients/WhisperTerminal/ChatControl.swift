@@ -104,6 +104,19 @@ actor ChatControl {
             }
             return try await self.decide(order, about: contact.id)
         case .members: return .said(try await self.members())
+        case .poll(let question, let options):
+            try await self.core.send(poll: options, asking: question, to: chat)
+            return .said([])
+        case .vote(let choices):
+            let messages = try await self.core.messages(in: chat, limit: CoreLimits.listMax)
+            guard let poll = messages.last(where: { $0.message.poll != nil })?.message else {
+                return Self.bad("There is no poll here.")
+            }
+            guard poll.poll?.mayChoose(choices) == true else {
+                return Self.bad("The poll has no such answer, or takes one only.")
+            }
+            try await self.core.vote(choices, in: poll)
+            return .said([])
         case .timer(let seconds):
             do {
                 try await self.core.set(timer: seconds, in: chat)

@@ -21,6 +21,10 @@ enum ChatOrder: Equatable {
     case search(String)
     case verify, verified(Bool)
     case members
+    /// A question and its options.
+    case poll(String, options: [String])
+    /// Places of options of the latest poll, the first is 0; none takes the vote back.
+    case vote([Int])
     /// Our own link.
     case link
     /// Seconds after which new messages disappear; 0: they stay.
@@ -121,6 +125,12 @@ enum ChatOrder: Equatable {
             Entry(word: "verify", form: .alone(.verify), about: "Show the safety number, to compare by voice."),
             Entry(word: "verified", form: .rest("yes|no") { Self.verified[$0] }, about: "Note whether it is the same."),
             Entry(
+                word: "poll", form: .rest("QUESTION | ANSWER | ANSWER") { Self.poll($0) },
+                about: "Ask something. Others choose an answer."),
+            Entry(
+                word: "vote", form: .rest("NUMBER|none") { Self.vote($0) },
+                about: "Choose an answer of the latest poll; more than one with spaces between."),
+            Entry(
                 word: "timer", form: .rest("TIME|off") { Self.seconds($0).map { .timer($0) } },
                 about: "Have new messages disappear, there too: 30s, 5m, 8h, 1d or 4w after reading."),
             Entry(word: "link", form: .alone(.link), about: "Show the link by which others add you."),
@@ -136,6 +146,19 @@ enum ChatOrder: Equatable {
         guard let unit = text.last.flatMap({ units[$0] }), let count = Int64(text.dropLast()) else { return nil }
         let (seconds, isTooLong) = count.multipliedReportingOverflow(by: unit)
         return !isTooLong && ChatTimer.isTime(seconds) ? seconds : nil
+    }
+
+    private static func poll(_ text: String) -> ChatOrder? {
+        let parts = text.split(separator: "|", omittingEmptySubsequences: false).map { String($0).trimmed }
+        guard parts.count > ClientLimits.pollOptions.lowerBound, parts.allSatisfy({ !$0.isEmpty }) else { return nil }
+        return .poll(parts[0], options: Array(parts.dropFirst()))
+    }
+
+    private static func vote(_ text: String) -> ChatOrder? {
+        if text == "none" { return .vote([]) }
+        let numbers = text.split(separator: " ").map { Int($0) }
+        guard numbers.allSatisfy({ $0.map { $0 > 0 } ?? false }) else { return nil }
+        return .vote(Set(numbers.compactMap { $0 }).map { $0 - 1 }.sorted())
     }
 
     private static let verified: [String: ChatOrder] = ["yes": .verified(true), "no": .verified(false)]

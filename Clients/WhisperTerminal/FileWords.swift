@@ -28,6 +28,7 @@ func shown(_ message: Message) -> String {
 }
 
 private func content(of message: Message) -> String {
+    if let poll = message.poll { return shown(message.content) + words(of: poll) }
     guard let attachment = message.attachment else { return shown(message.content) }
     let file = "[\(describe(attachment.details))\(words(of: attachment.state))]"
     guard case .text(let text) = message.content, !text.isEmpty else { return file }
@@ -44,6 +45,16 @@ func describe(_ details: FileDetails) -> String {
 private func length(_ voice: VoiceNote) -> String {
     let seconds = (voice.durationMs + 999) / 1_000
     return "\(seconds / 60):\(seconds % 60 < 10 ? "0" : "")\(seconds % 60)"
+}
+
+/// The options with their numbers, for `/vote`, and how many have chosen each.
+private func words(of poll: Poll) -> String {
+    let options = poll.options.enumerated().map { place, option in
+        let count = poll.votes.count { $0.choices.contains(place) }
+        return "\(place + 1) \(harmlessLine(option)): \(count)"
+    }
+    let kind = poll.isMany ? "poll, choose any" : "poll"
+    return " [\(kind): \(options.joined(separator: " · "))]"
 }
 
 private func words(of state: Attachment.State) -> String {

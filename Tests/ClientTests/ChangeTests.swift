@@ -43,7 +43,10 @@ import Testing
         let id = UUIDText.random()
         let reference = MessageReference(id: .random(), author: bobID)
         let bodies: [MessageBody] =
-            [.text("yes", replyTo: reference), .text("a\0b", replyTo: nil), .text("a\0{}", replyTo: reference)]
+            [
+                .text("yes", .init(replyTo: reference)), .text("a\0b", .init()),
+                .text("a\0{}", .init(replyTo: reference)),
+            ]
             + [.edit("no\0w"), .delete, .react("\u{1F44D}"), .react("")].map {
                 .change(MessageChange(target: reference, kind: $0, revision: Revision(time: 5, id: id)))
             }
@@ -57,7 +60,7 @@ import Testing
         }
         // A client that knows no objects has the text all the same.
         #expect(bodies[0].bytes.starts(with: Array("yes\0".utf8)))
-        #expect(MessageBody.text("plain", replyTo: nil).bytes == Array("plain".utf8))
+        #expect(MessageBody.text("plain", .init()).bytes == Array("plain".utf8))
     }
 
     @Test func whatIsNoBodyStaysWhatItIs() {
@@ -72,7 +75,7 @@ import Testing
         }
         // A later release's object hides no text.
         #expect(
-            MessageBody(Array("vote\0{\"poll\":[1,2]}".utf8), id: .random()) == .text("vote", replyTo: nil))
+            MessageBody(Array("vote\0{\"poll\":[1,2]}".utf8), id: .random()) == .text("vote", .init()))
         let large = "\(String(repeating: "x", count: ClientLimits.textBytesMax + 1))\0{\"edit\":\(target)}"
         #expect(MessageBody(Array(large.utf8), id: .random()) == nil)
     }

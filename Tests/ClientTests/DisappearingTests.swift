@@ -25,13 +25,13 @@ import Testing
     @Test func bodiesSayWhenTheyDisappear() {
         let id = UUIDText.random()
         for expires in [nil, 30, 2_419_200] as [Int64?] {
-            let body = MessageBody.text("hello", replyTo: nil, expires: expires)
+            let body = MessageBody.text("hello", .init(expires: expires))
             #expect(MessageBody(body.bytes, id: id) == (expires == nil ? nil : body))
         }
         // A time out of bounds is none: the message is shown and stays.
         for wrong in [0, 29, 2_419_201, -1] as [Int64] {
             let bytes = Array("hello\0{\"expires\":\(wrong)}".utf8)
-            #expect(MessageBody(bytes, id: id) == .text("hello", replyTo: nil))
+            #expect(MessageBody(bytes, id: id) == .text("hello", .init()))
         }
         let timer = MessageBody.timer(ChatTimer(seconds: 86_400, revision: Revision(time: 7, id: id)))
         #expect(MessageBody(timer.bytes, id: id) == timer)

@@ -110,15 +110,15 @@ import Testing
                 voice: VoiceNote(durationMs: 3_600_000, waveform: (0..<64).map { $0 * 4 })),
             FileDetails(name: nil, type: "audio/ogg", size: 1, voice: VoiceNote(durationMs: 1, waveform: nil)),
         ] {
-            let body = MessageBody.file(details, nonce: nonce, text: "see\0this", replyTo: reference)
+            let body = MessageBody.file(details, nonce: nonce, text: "see\0this", .init(replyTo: reference))
             #expect(MessageBody(body.bytes, id: .random()) == body)
         }
         for name in ["..", "a/b", "a\nb", "", String(repeating: "x", count: 256)] {
             let details = FileDetails(name: name, type: "x", size: 1)
             let read = MessageBody(
-                MessageBody.file(details, nonce: nonce, text: "", replyTo: nil).bytes, id: .random())
+                MessageBody.file(details, nonce: nonce, text: "", .init()).bytes, id: .random())
             let unnamed = FileDetails(name: nil, type: "x", size: 1)
-            #expect(read == .file(unnamed, nonce: nonce, text: "", replyTo: nil), "\(name)")
+            #expect(read == .file(unnamed, nonce: nonce, text: "", .init()), "\(name)")
         }
         for wrong in [
             FileDetails(name: nil, type: "a b", size: 1), FileDetails(name: nil, type: "x", size: -1),
@@ -126,14 +126,14 @@ import Testing
             FileDetails(name: nil, type: "x", size: 1, thumbnail: thumbnail + [0]),
         ] {
             #expect(
-                MessageBody(MessageBody.file(wrong, nonce: nonce, text: "", replyTo: nil).bytes, id: .random()) == nil)
+                MessageBody(MessageBody.file(wrong, nonce: nonce, text: "", .init()).bytes, id: .random()) == nil)
         }
     }
 
     @Test func aVoiceNoteIsAFileForEverybodyElse() throws {
         let voice = try #require(VoiceNote(durationMs: 11_001, waveform: [0, 255]))
         let details = FileDetails(name: "note.ogg", type: "audio/ogg", size: 9, voice: voice)
-        let body = MessageBody.file(details, nonce: Sodium.random(24), text: "", replyTo: nil)
+        let body = MessageBody.file(details, nonce: Sodium.random(24), text: "", .init())
         #expect(body.messageType == "voice")
         let text = String(decoding: body.bytes, as: UTF8.self)
         #expect(text.contains(#""voice":{"durationMs":11001,"waveform":"AP8="}"#))
@@ -144,7 +144,7 @@ import Testing
             (#""AP8=""#, #""\#(base64([UInt8](repeating: 1, count: 65)))""#),
         ] {
             let read = MessageBody(Array(text.replacing(was, with: wrong).utf8), id: .random())
-            guard case .file(let details, _, _, _, _)? = read else {
+            guard case .file(let details, _, _, _)? = read else {
                 Issue.record("\(wrong): no file")
                 continue
             }

@@ -80,12 +80,9 @@ extension WhisperClient {
         do {
             let plain = try sealed.open(writer: writer.keys, keys: self.keys)
             switch MessageBody(plain, id: id) {
-            case .text(let text, let replyTo, let expires)?:
-                message.content = .text(text)
-                (message.replyTo, message.expires) = (replyTo, expires)
-            case .file(let details, let nonce, let text, let replyTo, let expires)?:
-                message.content = .text(text)
-                (message.replyTo, message.expires) = (replyTo, expires)
+            case .text(let text, let extras)?: message.take(text, extras)
+            case .file(let details, let nonce, let text, let extras)?:
+                message.take(text, extras)
                 secret = self.secret(of: details, nonce: nonce, in: incoming, from: writer)
                 message.attachment = Attachment(details: details, state: secret == nil ? .failed(.damaged) : .offered)
             case .change(let made)?: change = made
@@ -223,5 +220,13 @@ extension WhisperClient {
         if (try? self.store.contacts.contact(stranger)) != nil { self.receive(waiting) }
         self.settleCaughtUp()
         self.pump()
+    }
+}
+
+extension Message {
+    fileprivate mutating func take(_ text: String, _ extras: MessageBody.Extras) {
+        self.content = .text(text)
+        (self.replyTo, self.expires) = (extras.replyTo, extras.expires)
+        (self.mentions, self.poll) = (extras.mentions, extras.poll)
     }
 }

@@ -7,9 +7,10 @@ extension WhisperClient {
     ///   - id: of the caller's choice. A message that has it already is returned as it stands, and not sent again.
     ///   - replyTo: the message of the conversation that this one answers. It need not be here.
     ///   - expires: seconds after which it disappears. Without it the timer of the chat counts.
+    ///   - mentions: they stand in the text (`Mention.areValid`).
     package func send(
         _ text: String, to recipient: WhisperID, id: UUIDText? = nil, replyTo: MessageReference? = nil,
-        expires: Int64? = nil
+        expires: Int64? = nil, mentions: [Mention] = [], poll: Poll? = nil
     ) throws(SendError) -> Message {
         let bytes = text.utf8.count
         guard bytes > 0 else { throw .empty }
@@ -25,6 +26,7 @@ extension WhisperClient {
         var message = Message(
             id: id ?? .random(), peer: recipient, groupID: nil, direction: .outgoing(.queued), content: .text(text),
             time: self.serverNow, replyTo: replyTo)
+        (message.mentions, message.poll) = (mentions, poll)
         let contact = try self.writable(recipient)
         do {
             message.expires = try self.store.disappearing.seconds(of: message, chosen: expires)
@@ -81,7 +83,7 @@ extension WhisperClient {
     }
 
     static func check(_ kind: MessageChange.Kind) throws(ChangeError) {
-        if case .edit(let text) = kind {
+        if case .edit(let text, _) = kind {
             guard !text.isEmpty else { throw .send(.empty) }
             guard text.utf8.count <= ClientLimits.textBytesMax else { throw .send(.tooLong(bytes: text.utf8.count)) }
         }

@@ -34,6 +34,11 @@ package enum ClientLimits {
     package static let progressStepsMax = 20
     /// One reaction: an emoji of several parts, or a short word.
     package static let reactionBytesMax = 64
+    /// Options of a poll, and the bytes of one.
+    package static let pollOptions = 2...10
+    package static let optionBytesMax = 100
+    /// People who are named in one text.
+    package static let mentionsMax = 32
     /// People whose reactions to one message are kept. A group has no more members.
     package static let reactionsMax = 256
     /// Changes of one sender whose messages have not come yet. Beyond it that sender's oldest go.

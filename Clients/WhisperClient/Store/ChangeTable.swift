@@ -77,14 +77,19 @@ package struct ChangeTable: Sendable {
             switch (kind, message.content) {
             case (.delete, .deleted): return .success((message, false))
             case (_, .deleted): return .failure(.notText)
-            case (.edit(let text), .text(let before)):
-                if text == before { return .success((message, false)) }
+            case (.edit(let text, let mentions), .text(let before)):
+                if text == before, mentions == message.mentions { return .success((message, false)) }
                 last = row["revised_at"]
             case (.edit, _): return .failure(.notText)
             case (.delete, _): last = row["revised_at"]
             case (.react(let reaction), _):
                 let mine = KeptReaction.all(row["reactions"]).first { $0.from == "\(ownID)" }
                 if reaction == mine?.text ?? "" { return .success((message, false)) }
+                last = mine?.at
+            case (.vote(let choices), _):
+                guard ExtrasColumns.mayVote(choices, on: row) else { return .failure(.notText) }
+                let mine = ExtrasColumns.lastVote(of: ownID, on: row)
+                if choices == mine?.choices ?? [] { return .success((message, false)) }
                 last = mine?.at
             }
             guard try Self.mayQueue(in: database) else { return .failure(.tooMany) }
@@ -313,7 +318,7 @@ package struct ChangeTable: Sendable {
         let number: Int64 = row["number"]
         guard row["kind"] as String != "deleted" else { return nil }
         switch change.kind {
-        case .edit(let text):
+        case .edit(let text, let mentions):
             guard row["kind"] as String == "text" else { return nil }
             if let time = row["revised_at"] as Int64?, let key = row["revised_by"] as String?,
                 change.revision <= Revision(time: time, key: key)
@@ -323,12 +328,17 @@ package struct ChangeTable: Sendable {
             try database.run(
                 sql: "UPDATE messages SET body = ?, revised_at = ?, revised_by = ? WHERE number = ?",
                 arguments: [text, change.revision.time, change.revision.id, number])
+            try ExtrasColumns.set(MessageTable.message(row)?.poll, mentions, of: number, in: database)
+        case .vote(let choices):
+            guard try ExtrasColumns.vote(choices, by: person, change.revision, on: row, in: database) else {
+                return nil
+            }
         case .delete:
             // Nobody is asked to read what is gone.
             try database.run(
                 sql: """
                     UPDATE messages SET kind = 'deleted', body = NULL, reactions = NULL, reply_id = NULL,
-                        reply_author = NULL, revised_at = ?, revised_by = ?, is_read = NOT is_outgoing
+                        reply_author = NULL, extras = NULL, votes = NULL, revised_at = ?, revised_by = ?, is_read = NOT is_outgoing
                     WHERE number = ?
                     """, arguments: [change.revision.time, change.revision.id, number])
             try ClientStore.dropEvidence(of: number, in: database)
@@ -393,8 +403,8 @@ extension MessageChange {
     fileprivate func isAllowed(to sender: WhisperID, in place: Conversation, ownID: WhisperID) -> Bool {
         switch (self.kind, place) {
         case (.edit, _), (.delete, _): self.target.author == sender
-        case (.react, .direct): self.target.author == sender || self.target.author == ownID
-        case (.react, .group): true
+        case (.react, .direct), (.vote, .direct): self.target.author == sender || self.target.author == ownID
+        case (.react, .group), (.vote, .group): true
         }
     }
 }

@@ -314,6 +314,7 @@ package struct ClientStore: Sendable {
         migrator.registerMigration("group newcomers") { try NewcomerTable.migrateNewcomers($0) }
         migrator.registerMigration("erasure") { try ErasureTable.migrateErasure($0) }
         migrator.registerMigration("timers") { try DisappearingTable.migrateTimers($0) }
+        migrator.registerMigration("extras") { try ExtrasColumns.migrate($0) }
         return migrator
     }
 }

@@ -38,6 +38,8 @@ package struct Message: Sendable, Equatable, Identifiable {
     /// The file that it brings. Then a text is what the sender says to it, and may be empty.
     package var attachment: Attachment?
 
+    package var mentions: [Mention] = []
+    package var poll: Poll?
     /// Seconds after which it disappears, once it is sent or read.
     package var expires: Int64?
     /// By the server's clock. Of theirs that is unread: the latest time.

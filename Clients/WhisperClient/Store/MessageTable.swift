@@ -473,6 +473,9 @@ package struct MessageTable: Sendable {
         guard database.changesCount == 1 else { return false }
         let number = database.lastInsertedRowID
         try DisappearingTable.set(message, number: number, in: database)
+        if message.poll != nil || !message.mentions.isEmpty {
+            try ExtrasColumns.set(message.poll, message.mentions, of: number, in: database)
+        }
         return true
     }
 
@@ -522,6 +525,7 @@ package struct MessageTable: Sendable {
         message.reactions = ChangeTable.reactions(row["reactions"])
         message.failedMembers = row["failed_members"]
         message.attachment = TransferTable.attachment(row)
+        ExtrasColumns.read(row, into: &message)
         message.expires = row["expires"]
         message.expiresAt = (row["expires_at"] as Int64?).map { Timestamp(milliseconds: $0) }
         return message

@@ -6,23 +6,42 @@ import FoundationEssentials
 /// A client that does not know the object still has the text. The object names the message's kind. The envelope's type
 /// does not: it is unsigned.
 package enum MessageBody: Sendable, Equatable {
-    /// - expires: seconds after which it disappears, once it is sent or read.
-    case text(String, replyTo: MessageReference?, expires: Int64? = nil)
+    case text(String, Extras)
     /// A file, with or without words to it. The envelope says where it is (`FilePointer`).
     /// - nonce: of its secretbox.
-    case file(FileDetails, nonce: [UInt8], text: String, replyTo: MessageReference?, expires: Int64? = nil)
+    case file(FileDetails, nonce: [UInt8], text: String, Extras)
     /// A change of another message. It is no message of its own.
     case change(MessageChange)
     /// A change of the chat: how long new messages are kept.
     case timer(ChatTimer)
 
+    /// What goes with a text.
+    package struct Extras: Sendable, Equatable {
+        package var replyTo: MessageReference?
+        /// Seconds after which the message disappears, once it is sent or read.
+        package var expires: Int64?
+        package var mentions: [Mention]
+        package var poll: Poll?
+
+        package init(
+            replyTo: MessageReference? = nil, expires: Int64? = nil, mentions: [Mention] = [], poll: Poll? = nil
+        ) {
+            (self.replyTo, self.expires, self.mentions, self.poll) = (replyTo, expires, mentions, poll)
+        }
+
+        fileprivate var isEmpty: Bool { self == Extras() }
+    }
+
     /// - Parameter message: ours, with this text.
     init(_ text: String, _ file: OutgoingFile?, of message: Message) {
+        var poll = message.poll
+        poll?.votes = []
+        let extras = Extras(
+            replyTo: message.replyTo, expires: message.expires, mentions: message.mentions, poll: poll)
         if let file {
-            self = .file(
-                file.details, nonce: file.secret.nonce, text: text, replyTo: message.replyTo, expires: message.expires)
+            self = .file(file.details, nonce: file.secret.nonce, text: text, extras)
         } else {
-            self = .text(text, replyTo: message.replyTo, expires: message.expires)
+            self = .text(text, extras)
         }
     }
 
@@ -30,7 +49,7 @@ package enum MessageBody: Sendable, Equatable {
     package var messageType: String {
         switch self {
         case .text: "text"
-        case .file(let details, _, _, _, _):
+        case .file(let details, _, _, _):
             details.voice != nil ? "voice" : details.type.hasPrefix("image/") ? "image" : "file"
         case .change, .timer: "system"
         }
@@ -38,14 +57,14 @@ package enum MessageBody: Sendable, Equatable {
 
     package var bytes: [UInt8] {
         switch self {
-        case .text(let text, let replyTo, let expires):
+        case .text(let text, let extras):
             let bytes = Array(text.utf8)
             // The object is behind the last NUL: a text that has one needs an object, even an empty one.
-            guard replyTo != nil || expires != nil || bytes.contains(0) else { return bytes }
-            return bytes + [0] + Annex(replyTo: replyTo.map { Annex.Reference($0) }, expires: expires).json
-        case .file(let details, let nonce, let text, let replyTo, let expires):
-            let annex = Annex(
-                replyTo: replyTo.map { Annex.Reference($0) }, file: Annex.File(details, nonce: nonce), expires: expires)
+            guard !extras.isEmpty || bytes.contains(0) else { return bytes }
+            return bytes + [0] + Annex(extras).json
+        case .file(let details, let nonce, let text, let extras):
+            var annex = Annex(extras)
+            annex.file = Annex.File(details, nonce: nonce)
             return Array(text.utf8) + [0] + annex.json
         case .timer(let timer):
             let annex = Annex(timer: Annex.Timer(seconds: timer.seconds, at: timer.revision.time))
@@ -53,9 +72,13 @@ package enum MessageBody: Sendable, Equatable {
         case .change(let change):
             let target = Annex.Target(change)
             switch change.kind {
-            case .edit(let text): return Array(text.utf8) + [0] + Annex(edit: target).json
+            case .edit(let text, let mentions):
+                var annex = Annex(Extras(mentions: mentions))
+                annex.edit = target
+                return Array(text.utf8) + [0] + annex.json
             case .delete: return [0] + Annex(delete: target).json
             case .react: return [0] + Annex(react: target).json
+            case .vote: return Array("Voted in a poll.".utf8) + [0] + Annex(vote: target).json
             }
         }
     }
@@ -65,7 +88,7 @@ package enum MessageBody: Sendable, Equatable {
     package var groupBytes: [UInt8] {
         guard case .change(let change) = self else { return self.bytes }
         switch change.kind {
-        case .edit: return self.bytes
+        case .edit, .vote: return self.bytes
         case .delete: return Array("This message was deleted.".utf8) + self.bytes
         case .react(let reaction):
             return Array((reaction.isEmpty ? "A reaction was removed." : reaction).utf8) + self.bytes
@@ -81,7 +104,7 @@ package enum MessageBody: Sendable, Equatable {
         else { return nil }
         if let target = annex.edit {
             guard !text.isEmpty, text.utf8.count <= ClientLimits.textBytesMax,
-                let change = target.change(.edit(text), id: id)
+                let change = target.change(.edit(text, annex.mentions(in: text)), id: id)
             else { return nil }
             self = .change(change)
         } else if let target = annex.delete {
@@ -92,18 +115,22 @@ package enum MessageBody: Sendable, Equatable {
                 let change = target.change(.react(reaction), id: id)
             else { return nil }
             self = .change(change)
+        } else if let target = annex.vote {
+            guard let choices = target.choices, choices.count <= ClientLimits.pollOptions.upperBound,
+                let change = target.change(.vote(choices), id: id)
+            else { return nil }
+            self = .change(change)
         } else if let file = annex.file {
             guard let details = file.details, let nonce = Base64.decode(file.nonce),
                 text.utf8.count <= ClientLimits.textBytesMax
             else { return nil }
-            self = .file(
-                details, nonce: nonce, text: text, replyTo: annex.replyTo?.reference, expires: annex.expiry)
+            self = .file(details, nonce: nonce, text: text, annex.extras(of: text))
         } else if let timer = annex.timer {
             guard timer.seconds == 0 || ChatTimer.isTime(timer.seconds), timer.at >= 0 else { return nil }
             self = .timer(ChatTimer(seconds: timer.seconds, revision: Revision(time: timer.at, id: id)))
         } else {
             guard !text.isEmpty else { return nil }
-            self = .text(text, replyTo: annex.replyTo?.reference, expires: annex.expiry)
+            self = .text(text, annex.extras(of: text))
         }
     }
 }
@@ -122,12 +149,14 @@ package struct MessageReference: Hashable, Sendable {
 /// A change of an existing message by its author, or a reaction to it.
 package struct MessageChange: Sendable, Equatable {
     package enum Kind: Sendable, Equatable {
-        /// It has another text. Only its author may say so.
-        case edit(String)
+        /// It has another text, which names these people. Only its author may say so.
+        case edit(String, [Mention] = [])
         /// It is gone. Only its author may say so, and it stays so.
         case delete
         /// Somebody's reaction, in place of the one before; empty if there is none any more.
         case react(String)
+        /// Somebody's choices in a poll, in place of those before; none if the vote is taken back.
+        case vote([Int])
     }
 
     package var target: MessageReference
@@ -172,6 +201,15 @@ struct VoiceMembers: Codable {
     }
 }
 
+/// A member that hides nothing else if it is not of its type.
+private struct Lenient<Value: Codable>: Codable {
+    var value: Value?
+
+    init(_ value: Value) { self.value = value }
+    init(from decoder: any Decoder) { self.value = try? Value(from: decoder) }
+    func encode(to encoder: any Encoder) throws { try self.value?.encode(to: encoder) }
+}
+
 /// The object behind the text. Fields that this release does not know are ignored.
 private struct Annex: Codable {
     struct Reference: Codable {
@@ -194,12 +232,17 @@ private struct Annex: Codable {
         var from: String
         var at: Int64
         var reaction: String?
+        var choices: [Int]?
 
         init(_ change: MessageChange) {
             self.id = "\(change.target.id)"
             self.from = "\(change.target.author)"
             self.at = change.revision.time
-            if case .react(let reaction) = change.kind { self.reaction = reaction }
+            switch change.kind {
+            case .react(let reaction): self.reaction = reaction
+            case .vote(let choices): self.choices = choices
+            case .edit, .delete: break
+            }
         }
 
         func change(_ kind: MessageChange.Kind, id: UUIDText) -> MessageChange? {
@@ -248,16 +291,38 @@ private struct Annex: Codable {
     var delete: Target?
     var react: Target?
     var file: File?
+    var vote: Target?
     var timer: Timer?
     var expires: Int64?
+    var mentions: Lenient<[MentionMembers]>?
+    var poll: Lenient<PollMembers>?
 
-    /// A time out of bounds is none.
-    var expiry: Int64? { self.expires.flatMap { ChatTimer.isTime($0) ? $0 : nil } }
+    /// What breaks a bound is left out.
+    func extras(of text: String) -> MessageBody.Extras {
+        MessageBody.Extras(
+            replyTo: self.replyTo?.reference, expires: self.expires.flatMap { ChatTimer.isTime($0) ? $0 : nil },
+            mentions: self.mentions(in: text), poll: self.poll?.value?.poll)
+    }
+
+    func mentions(in text: String) -> [Mention] {
+        guard let members = self.mentions?.value else { return [] }
+        let mentions = members.compactMap(\.mention)
+        return mentions.count == members.count && Mention.areValid(mentions, in: text) ? mentions : []
+    }
 
     var json: [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
         // Plain values: encoding them cannot fail.
         return try! Array(encoder.encode(self))
+    }
+}
+
+extension Annex {
+    fileprivate init(_ extras: MessageBody.Extras) {
+        self.init(
+            replyTo: extras.replyTo.map { Reference($0) }, expires: extras.expires,
+            mentions: extras.mentions.isEmpty ? nil : Lenient(extras.mentions.map { MentionMembers($0) }),
+            poll: extras.poll.map { Lenient(PollMembers($0)) })
     }
 }

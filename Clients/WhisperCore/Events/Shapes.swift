@@ -23,6 +23,10 @@ package enum Shapes {
             "body", .base64(0...Limits.frameBytesMax), .optional,
             about: "The content of another kind, as it was sealed."),
         Field("attachment", .object(Self.attachment), .optional, about: "Its file. Then the text may be empty."),
+        ExtrasShapes.mentions.field,
+        Field(
+            "poll", .object(ExtrasShapes.poll), .optional,
+            about: "Its options, and who chose them. The text is the question."),
         Field("isEdited", .bool, .optional, about: "Whether its author has changed the text."),
         Field("replyTo", .uuid, .optional, about: "The message that it answers. It may not be here."),
         Field("replyFrom", .whisperID, .optional, about: "The author of that message."),
@@ -73,6 +77,8 @@ package enum Shapes {
         if let attachment = message.attachment {
             json.add("attachment", object: attachment) { Self.write($0, &$1) }
         }
+        if !message.mentions.isEmpty { json.add(ExtrasShapes.mentions, message.mentions) }
+        if let poll = message.poll { json.add("poll", object: poll) { ExtrasShapes.write($0, &$1) } }
         if message.isEdited { json.add("isEdited", true) }
         if let reply = message.replyTo {
             json.add("replyTo", reply.id)

@@ -9,7 +9,8 @@ extension Verb {
     static let messageEdit = Verb(
         "message_edit", of: "messages",
         about: "Gives a message of ours another text, here at once and for its reader when the server is there.",
-        [Self.messageID.field, Self.text.field], type: "message", [Field("message", .object(Shapes.message))],
+        [Self.messageID.field, Self.text.field, ExtrasShapes.mentions.field], type: "message",
+        [Field("message", .object(Shapes.message))],
         errors: [
             .noIdentity, .notFound, .notText, .unknownContact, .bannedContact, .blockedContact, .notMember, .tooLong,
             .tooMany, .store,
@@ -20,8 +21,10 @@ extension Verb {
         ),
         .client { opened, parameters, json in
             let (message, reference) = try opened.ours(try parameters[Self.messageID])
+            let text = try parameters[Self.text]
+            let mentions = try ExtrasShapes.check(try parameters[ExtrasShapes.mentions], in: text)
             let changed = try await opened.client.change(
-                reference, in: message.place, .edit(try parameters[Self.text]))
+                reference, in: message.place, .edit(text, mentions))
             json.add("message", object: changed) { Shapes.write($0, &$1) }
         })
 }

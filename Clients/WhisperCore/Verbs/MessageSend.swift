@@ -27,7 +27,7 @@ extension Verb {
         about: "Queues a message. It is stored when this answers, and goes out now or when the server is back.",
         [
             Self.to.field, Self.text.field, Self.replyTo.field, Self.replyFrom.field, Self.clientID.field,
-            Self.expires.field,
+            Self.expires.field, ExtrasShapes.mentions.field,
         ],
         type: "message",
         [Field("message", .object(Shapes.message))],
@@ -47,12 +47,15 @@ extension Verb {
             }
             let clientID = try parameters[Self.clientID]
             let expires = try parameters[Self.expires]
+            let mentions = try ExtrasShapes.check(try parameters[ExtrasShapes.mentions], in: text)
             let message =
                 switch to {
                 case .direct(let peer):
-                    try await opened.client.send(text, to: peer, id: clientID, replyTo: replyTo, expires: expires)
+                    try await opened.client.send(
+                        text, to: peer, id: clientID, replyTo: replyTo, expires: expires, mentions: mentions)
                 case .group(let id):
-                    try await opened.client.send(text, toGroup: id, id: clientID, replyTo: replyTo, expires: expires)
+                    try await opened.client.send(
+                        text, toGroup: id, id: clientID, replyTo: replyTo, expires: expires, mentions: mentions)
                 }
             guard message.place == to, message.content == .text(text) else {
                 throw CoreError(.conflict, field: "clientId")

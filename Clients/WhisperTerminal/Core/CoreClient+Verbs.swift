@@ -276,6 +276,23 @@ extension CoreClient {
         }
     }
 
+    func send(poll options: [String], asking question: String, to place: Conversation) async throws {
+        _ = try await self.members("poll_send") { json in
+            json.add("to", place.name)
+            json.add("text", question)
+            json.add("options", strings: options)
+        }
+    }
+
+    func vote(_ choices: [Int], in message: Message) async throws {
+        _ = try await self.members("poll_vote") { json in
+            json.add("chat", message.place.name)
+            json.add("messageId", message.id)
+            if message.state == nil { json.add("from", message.peer) }
+            json.add("choices", array: choices) { $1 += "\($0)".utf8 }
+        }
+    }
+
     /// Gives a message of ours another text.
     func edit(_ message: Message, _ text: String) async throws {
         _ = try await self.members("message_edit") { json in

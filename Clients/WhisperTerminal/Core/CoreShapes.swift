@@ -25,6 +25,12 @@ extension JSONMembers {
         return texts.count
     }
 
+    /// The elements that are Whisper IDs, which have no escapes.
+    func whisperIDs(_ name: String) -> [WhisperID] {
+        guard let text = self[name], case .array(let texts) = JSONText(text) else { return [] }
+        return texts.compactMap { WhisperID(ascii: $0.dropFirst().dropLast()) }
+    }
+
     /// The elements that are objects.
     func objects(_ name: String) -> [JSONMembers] {
         guard let text = self[name], case .array(let texts) = JSONText(text) else { return [] }
@@ -38,6 +44,20 @@ extension JSONMembers {
 
     func key(_ name: String) -> Bytes32? {
         self.string(name).flatMap { Base64.decode($0) }.flatMap { Bytes32($0) }
+    }
+}
+
+extension Poll {
+    init?(_ json: JSONMembers) {
+        let options = json.objects("options")
+        self.init(
+            options: options.compactMap { $0.string("text") }, isMany: json.bool("many") ?? false,
+            until: json.integer("until").map { Timestamp(milliseconds: $0) })
+        var choices: [WhisperID: [Int]] = [:]
+        for (place, option) in options.enumerated() {
+            for voter in option.whisperIDs("voters") { choices[voter, default: []].append(place) }
+        }
+        self.votes = choices.map { Vote(from: $0.key, choices: $0.value) }
     }
 }
 
@@ -72,6 +92,7 @@ extension Message {
         if let id = json.string("replyTo").flatMap({ UUIDText($0) }), let author = json.whisperID("replyFrom") {
             self.replyTo = MessageReference(id: id, author: author)
         }
+        self.poll = json.object("poll").flatMap { Poll($0) }
         self.reactions = json.objects("reactions").compactMap { json in
             guard let from = json.whisperID("from"), let text = json.string("reaction") else { return nil }
             return Reaction(from: from, text: text)

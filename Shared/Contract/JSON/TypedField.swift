@@ -288,6 +288,22 @@ extension TypedField where Value: ObjectValue {
 }
 
 extension TypedField {
+    /// Objects, each read and written by the caller's functions. Empty if an optional one is absent.
+    package static func objects<Element>(
+        _ name: String, _ schema: ObjectSchema, count: ClosedRange<Int>, about: String = "",
+        read: @escaping @Sendable (Payload) throws(Payload.Corrupted) -> Element,
+        write: @escaping @Sendable (Element) -> [UInt8]
+    ) -> TypedField where Value == [Element] {
+        TypedField(name, .array(of: .object(schema), count: count), about: about) {
+            payload, place throws(Payload.Corrupted) in
+            var values: [Element] = []
+            for object in try payload.objects(place) { values.append(try read(object)) }
+            return values
+        } append: { value, output in
+            JSONWriter.append(array: value, to: &output) { $1 += write($0) }
+        }
+    }
+
     /// An object, read and written by the caller's functions.
     package static func object(
         _ name: String, _ schema: ObjectSchema, about: String = "",

@@ -140,7 +140,7 @@ import Testing
     @Test func theLongestMessageFits() throws {
         let body = MessageBody.text(
             String(repeating: "x", count: ClientLimits.textBytesMax),
-            replyTo: MessageReference(id: .random(), author: bobID)
+            .init(replyTo: MessageReference(id: .random(), author: bobID))
         ).bytes
         let sealed = try SealedMessage(
             body, messageID: "\(UUIDText.random())", from: aliceWords.id, to: bobID,

@@ -6,7 +6,7 @@ extension WhisperClient {
     /// - Parameters: as for a person.
     package func send(
         _ text: String, toGroup group: String, id: UUIDText? = nil, replyTo: MessageReference? = nil,
-        expires: Int64? = nil
+        expires: Int64? = nil, mentions: [Mention] = [], poll: Poll? = nil
     ) throws(SendError) -> Message {
         let bytes = text.utf8.count
         guard bytes > 0 else { throw .empty }
@@ -17,6 +17,7 @@ extension WhisperClient {
             var message = Message(
                 id: id ?? .random(), peer: ownID, groupID: group.id, direction: .outgoing(.queued),
                 content: .text(text), time: self.serverNow, replyTo: replyTo)
+            (message.mentions, message.poll) = (mentions, poll)
             message.expires = try self.store.disappearing.seconds(of: message, chosen: expires)
             let (stored, ready) = try self.store.deliveries.queue(message, toGroup: group)
             self.publish(.changed(stored))
