@@ -120,11 +120,43 @@ import Testing
             }
         }
         hands.forward(31)
+        // Nothing reads it any more, whether the client lives or not.
         let alice = try self.kit.client("alice", aliceWords, wallClock: { hands.now })
-        let news = await alice.events()
+        #expect(try alice.store.messages.messages(with: bobID, limit: 9).isEmpty)
         await alice.with { $0.disappearing.look($0) }
-        await self.kit.wait(alice, for: news) { Self.isExpired($0, in: .direct(bobID)) }
         try await self.erased("lophone", of: alice)
+    }
+
+    /// A clock that is far ahead, before the server has told its time, takes nothing that nobody has read; a clock that was set back
+    /// keeps nothing: the latest time of the server counts.
+    @Test func aWrongClockNeitherTakesNorKeeps() async throws {
+        let (hands, start) = (Hands(), Timestamp.now)
+        do {
+            let alice = try self.kit.client("alice", aliceWords, wallClock: { hands.now })
+            _ = try alice.store.contacts.pin(
+                IdentityKeys(bobWords).publicKeys, of: bobID, name: nil, isBanned: false, at: .now)
+            for isRead in [false, true] {
+                var message = Message(
+                    id: .random(), peer: bobID, direction: .incoming(isRead: isRead), content: .text("x"), time: .now)
+                message.expires = 30
+                _ = try alice.store.messages.keep([.message(message)], at: hands.now)
+            }
+            await alice.with { $0.disappearing.look($0) }
+        }
+        hands.forward(31_536_000)
+        do {
+            let alice = try self.kit.client("alice", aliceWords, wallClock: { hands.now })
+            #expect(
+                try alice.store.messages.messages(with: bobID, limit: 9).map(\.direction) == [.incoming(isRead: false)])
+            // By the server it is an hour later.
+            await alice.with { $0.learn(serverTime: start + .seconds(3_600)) }
+        }
+        hands.forward(-31_536_000 - 3_600)
+        let alice = try self.kit.client("alice", aliceWords, wallClock: { hands.now })
+        let unread = try alice.store.messages.messages(with: bobID, limit: 9)
+        try await alice.markRead(unread)
+        let due = try alice.store.messages.messages(with: bobID, limit: 9).map(\.expiresAt)
+        #expect(due.count == 1 && due[0].map { $0 >= start + .seconds(3_630) } == true)
     }
 
     /// A message that waits for the server has no clock yet, and an edit of one that is gone tells nobody its text.
@@ -166,7 +198,7 @@ import Testing
         let latest = message.time + ClientLimits.mailAgeMax + .seconds(30)
         #expect(try alice.store.messages.messages(with: bobID, limit: 9).first?.expiresAt == latest)
         hands.forward(ClientLimits.mailAgeMax.components.seconds + 31)
-        await alice.with { $0.disappearing.look($0) }
+        await alice.with { $0.learn(serverTime: hands.now) }
         await self.kit.wait(alice, for: news) { Self.isExpired($0, in: .direct(bobID)) }
     }
 
@@ -198,6 +230,28 @@ import Testing
             var rest = timers
             let first = rest.remove(at: place)
             return Self.orders(rest).map { [first] + $0 }
+        }
+    }
+
+    /// One from the future would hold against all later ones, and one from the end of time could not be followed by any.
+    @Test func aTimerFromTheFutureIsNotTaken() async throws {
+        let (alice, bob) = (try self.kit.client("alice", aliceWords), try self.kit.client("bob", bobWords))
+        try await self.kit.running([alice, bob]) {
+            await self.kit.online(alice)
+            await self.kit.online(bob)
+            for (client, other) in [(alice, bobID), (bob, aliceWords.id)] {
+                _ = try await client.addContact(other, name: nil)
+            }
+            let news = await alice.events()
+            let (place, id) = (Conversation.direct(aliceWords.id), UUIDText.random())
+            let future = Timestamp(milliseconds: .max - 1)
+            #expect(try bob.store.disappearing.queue(60, id: id, in: place, at: future) == .success(true))
+            await bob.queued(change: id, in: place)
+            _ = try await bob.send("behind it", to: aliceWords.id, expires: 30)
+            await self.kit.wait(alice, for: news) { event in
+                if case .received(let message) = event { message.content == .text("behind it") } else { false }
+            }
+            #expect(try alice.store.disappearing.seconds(in: .direct(bobID)) == nil)
         }
     }
 
@@ -263,7 +317,7 @@ import Testing
 
     /// Waits until nothing is owed, as the client itself does it.
     private func erased(_ word: String, of client: WhisperClient) async throws {
-        while try client.store.erasure.isOwed() { try await Task.sleep(for: .milliseconds(5)) }
+        while try client.store.erasure.owed() != nil { try await Task.sleep(for: .milliseconds(5)) }
         #expect(!Self.isInFiles(word, of: client))
     }
 

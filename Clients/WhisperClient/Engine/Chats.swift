@@ -64,6 +64,8 @@ extension WhisperClient: DisappearingHost {
     }
 
     package func queued(change id: UUIDText, in place: Conversation) {
+        // A stranger whom a change goes to is a contact now.
+        self.backups?.yield()
         switch place {
         case .direct(let peer):
             self.outbox.queued(id, to: peer)
@@ -73,7 +75,7 @@ extension WhisperClient: DisappearingHost {
         }
     }
 
-    private func tell(of place: Conversation) throws(ClientStoreError) {
+    func tell(of place: Conversation) throws(ClientStoreError) {
         self.publish(.passing(.chat(try self.store.chatState(of: place))))
     }
 }

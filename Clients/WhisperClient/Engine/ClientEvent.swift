@@ -27,8 +27,8 @@ package enum ClientEvent: Sendable, Equatable {
     /// Whether a message has a time now, or something was deleted.
     var mayBringExpiry: Bool {
         switch self {
-        case .received(let message): message.expires != nil
-        case .changed(let message): message.expires != nil || message.isEdited || message.content == .deleted
+        case .received(let message), .changed(let message):
+            message.expires != nil || message.isEdited || message.content == .deleted
         case .passing(.chat): true
         default: false
         }

@@ -18,11 +18,25 @@ package protocol DisappearingHost: ServerHost {
 package final class Disappearing {
     private let store: ClientStore
     private var time = SteadyTime()
+    /// Without it our clock may be wrong, and what nobody has read is spared.
+    private var knowsServerTime = false
+    /// The time of the server that is kept for the next life.
+    private var kept: Timestamp?
     private var wait: (task: Task<Void, Never>, until: ContinuousClock.Instant)?
     private var isSweeping = false
     private var isStopped = false
+    /// Files are not rewritten before. It grows with the time that it took last.
+    private var nextErasure = ContinuousClock.now
 
-    init(store: ClientStore) { self.store = store }
+    /// Deletes what was due while no client lived: nobody reads it any more.
+    init(store: ClientStore, at now: Timestamp) throws(ClientStoreError) {
+        self.store = store
+        self.kept = try store.settings.serverTime()
+        if let kept { self.time.learned(kept, at: .now) }
+        let now = self.time.now(now, at: .now)
+        try store.disappearing.beginClocks(at: now)
+        while try !store.disappearing.sweep(at: now, sparingUnread: true).isEmpty {}
+    }
 
     // MARK: Timers
 
@@ -63,22 +77,43 @@ package final class Disappearing {
         do {
             let now = self.now(host)
             try self.store.disappearing.beginClocks(at: now)
-            let next = try self.store.disappearing.nextExpiry().map { max($0 - now, .zero) }
-            let erases = try self.store.erasure.isOwed() ? ClientLimits.erasureAfter : nil
-            self.wake(after: [next, erases].compactMap { $0 }.min(), host)
+            let next = try self.store.disappearing.nextExpiry(sparingUnread: !self.knowsServerTime)
+            let expiry = next.map { max($0 - now, .zero) }
+            let erasure = try self.store.erasure.owed().map { _ in
+                max(ClientLimits.erasureAfter, self.nextErasure - .now)
+            }
+            self.wake(after: [expiry, erasure].compactMap { $0 }.min(), host)
         } catch {
-            host.storeFailed(error)
+            self.failed(error, host)
         }
     }
 
-    /// Another client takes over, or the store closes.
+    /// Another client takes over, or the store closes. A sweep under way ends with its step.
     package func stop() {
         self.wait?.task.cancel()
         self.wait = nil
         self.isStopped = true
     }
 
-    func learned(_ time: Timestamp) { self.time.learned(time, at: .now) }
+    /// Stops, and takes deleted texts out of the files at once, if any are owed.
+    package func finish(_ host: isolated some DisappearingHost) async {
+        self.stop()
+        // Another program may find what a full disk leaves.
+        try? await self.erase(host) { false }
+    }
+
+    func learned(_ time: Timestamp, _ host: isolated some DisappearingHost) {
+        let before = self.now(host)
+        self.time.learned(time, at: .now)
+        let hasMoved = before < time - ClientLimits.clockStepMin || time < before - ClientLimits.clockStepMin
+        if !self.knowsServerTime || hasMoved {
+            self.knowsServerTime = true
+            self.look(host)
+        }
+        guard self.kept.map({ $0 + ClientLimits.expiryLookedAtWithin < time }) ?? true else { return }
+        self.kept = time
+        do { try self.store.settings.set(serverTime: time) } catch { host.storeFailed(error) }
+    }
 
     private func now(_ host: isolated some DisappearingHost) -> Timestamp {
         self.time.now(host.serverNow, at: .now)
@@ -103,32 +138,49 @@ package final class Disappearing {
     private func sweep(_ host: isolated some DisappearingHost) async {
         guard !self.isSweeping, !self.isStopped else { return }
         self.isSweeping = true
+        self.wait?.task.cancel()
         self.wait = nil
         do {
-            while true {
-                let expired = try self.store.disappearing.sweep(at: self.now(host))
+            while !self.isStopped {
+                let expired = try self.store.disappearing.sweep(
+                    at: self.now(host), sparingUnread: !self.knowsServerTime)
                 guard !expired.isEmpty else { break }
                 for (place, numbers) in expired {
                     host.publish(.passing(.expired(place, numbers)))
                     await host.endTransfers(of: numbers)
                 }
-                await Task.yield()
             }
-            try await self.erase()
+            if self.nextErasure <= .now { try await self.erase(host) { self.isStopped } }
+            self.isSweeping = false
+            self.look(host)
         } catch {
-            host.storeFailed(error)
+            self.isSweeping = false
+            self.failed(error, host)
         }
-        self.isSweeping = false
-        self.look(host)
     }
 
-    private func erase(isolation: isolated (any Actor)? = #isolation) async throws(ClientStoreError) {
-        guard try self.store.erasure.isOwed() else { return }
+    /// A full disk is tried again, but not at once.
+    private func failed(_ error: ClientStoreError, _ host: isolated some DisappearingHost) {
+        guard !self.isStopped else { return }
+        host.storeFailed(error)
+        self.wait?.task.cancel()
+        self.wait = nil
+        self.wake(after: ClientLimits.erasureAfterFailure, host)
+    }
+
+    /// What is deleted while it runs stays owed.
+    private func erase(
+        _ host: isolated some DisappearingHost, until isEnded: () -> Bool
+    ) async throws(ClientStoreError) {
+        guard let owed = try self.store.erasure.owed() else { return }
+        let start = ContinuousClock.now
         var isFirst = true
         while try !self.store.erasure.mergeIndex(isFirst: isFirst) {
             isFirst = false
             await Task.yield()
+            guard !isEnded() else { return }
         }
-        _ = try self.store.erasure.emptyLog()
+        try self.store.erasure.rewriteFiles(owed: owed)
+        self.nextErasure = .now + (.now - start) * ClientLimits.erasurePauseFactor
     }
 }

@@ -30,7 +30,10 @@ extension WhisperClient {
                 case .notTaken: break
                 }
             }
-            for event in try self.store.messages.keep(arrivals, at: self.serverNow) { self.publish(event) }
+            for event in try self.store.messages.keep(arrivals, at: self.serverNow) {
+                self.publish(event)
+                if case .passing(.timer(let place, _, _)) = event { try self.tell(of: place) }
+            }
             if try self.store.groups.owesGroupList() { self.groupWishes?.yield() }
             for suspicion in suspicions {
                 let count = try self.store.quarantineCounts()[suspicion] ?? 1
@@ -99,7 +102,12 @@ extension WhisperClient {
         }
         guard !self.isStale(incoming) else { return suspicious(.stale) }
         if let change { return .new(.change(change, from: from, groupID: groupID)) }
-        if let timer { return .new(.timer(timer, from: from, groupID: groupID)) }
+        if let timer {
+            // One from the future would hold against all later ones.
+            let latest = incoming.envelope.timestamp.milliseconds + Limits.timestampSkewMilliseconds
+            guard timer.revision.time <= latest else { return .known }
+            return .new(.timer(timer, from: from, groupID: groupID))
+        }
         let evidence = Evidence(sealed: sealed, messageType: incoming.envelope.msgType)
         return .new(message.attachment == nil ? .message(message, evidence) : .file(message, secret, evidence))
     }
@@ -142,6 +150,7 @@ extension WhisperClient {
     /// The person has seen these. The marks survive restarts until the server has them.
     package func markRead(_ messages: some Collection<Message>) throws(ClientStoreError) {
         try self.store.messages.markRead(messages)
+        if messages.contains(where: { $0.expires != nil }) { self.disappearing.look(self) }
         self.pump()
     }
 

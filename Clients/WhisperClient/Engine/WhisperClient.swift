@@ -112,7 +112,7 @@ package actor WhisperClient {
         self.liveProfile = LiveProfile(store: live, server: server)
         self.rooms = RoomVisits(keys: profile.keys, store: profile.store, logger: logger)
         self.files = profile.files
-        self.disappearing = Disappearing(store: profile.store)
+        self.disappearing = try Disappearing(store: profile.store, at: wallClock())
         self.presence = Presence(store: profile.store)
         self.calls = Calls(keys: profile.keys, store: profile.store, logger: logger)
         self.nearby = Nearby(keys: profile.keys, store: profile.store, logger: logger)
@@ -231,7 +231,7 @@ package actor WhisperClient {
     func learn(serverTime: Timestamp) {
         let before = self.clockOffset
         self.clockOffset = serverTime - self.localNow
-        self.disappearing.learned(serverTime)
+        self.disappearing.learned(serverTime, self)
         if self.session.isBound, self.clockOffset - before > ClientLimits.clockStepMin { self.judgeStaleMail() }
     }
 

@@ -65,6 +65,9 @@ package enum ClientLimits {
     package static let expiryLookedAtWithin = Duration.seconds(3_600)
     /// Between a deletion and the rewriting of the files that still have the text.
     package static let erasureAfter = Duration.seconds(1)
+    package static let erasureAfterFailure = Duration.seconds(60)
+    /// Rewriting takes at most this part of the time: one of twenty.
+    package static let erasurePauseFactor = 20
     /// Messages of a conversation that are forgotten in one transaction.
     package static let clearedAtOnceMax = 1_000
     /// Removed contacts that are remembered, so that an old backup does not bring them back. Beyond it the oldest go.

@@ -68,9 +68,18 @@ extension ContactLink {
     private static let firstReleases = "whisper:"
     private static let version = 1
 
-    /// ASCII, at most `charactersMax`. A link that was read from the form of the first releases has no server, and is written as
+    /// ASCII, at most `charactersMax`: a name that is too long is cut. A link that was read from the form of the first releases has no server, and is written as
     /// `app` without one.
     package func text(_ form: Form) -> String {
+        var name = self.name
+        while true {
+            let text = self.text(form, name: name)
+            guard text.utf8.count > Self.charactersMax, name?.isEmpty == false else { return text }
+            name?.unicodeScalars.removeLast()
+        }
+    }
+
+    private func text(_ form: Form, name: String?) -> String {
         var values: [(String, String)] = [("v", "\(Self.version)")]
         if let server, form == .app { values.append(("o", server.hostAndPort)) }
         if let fingerprint { values.append(("f", Base64URL.encode(fingerprint))) }

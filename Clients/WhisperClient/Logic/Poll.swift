@@ -21,7 +21,8 @@ package struct Poll: Sendable, Hashable {
     /// - Returns: `nil` if a bound is broken (`ClientLimits.pollOptions`, `optionBytesMax`).
     package init?(options: [String], isMany: Bool, until: Timestamp?) {
         guard ClientLimits.pollOptions.contains(options.count),
-            options.allSatisfy({ (1...ClientLimits.optionBytesMax).contains($0.utf8.count) })
+            options.allSatisfy({ (1...ClientLimits.optionBytesMax).contains($0.utf8.count) }),
+            until.map({ Limits.timestamps.contains($0.milliseconds) }) ?? true
         else { return nil }
         (self.options, self.isMany, self.until) = (options, isMany, until)
     }

@@ -87,7 +87,7 @@ package struct ChangeTable: Sendable {
                 if reaction == mine?.text ?? "" { return .success((message, false)) }
                 last = mine?.at
             case (.vote(let choices), _):
-                guard ExtrasColumns.mayVote(choices, on: row) else { return .failure(.notText) }
+                guard ExtrasColumns.mayVote(choices, on: row, at: now) else { return .failure(.notText) }
                 let mine = ExtrasColumns.lastVote(of: ownID, on: row)
                 if choices == mine?.choices ?? [] { return .success((message, false)) }
                 last = mine?.at
@@ -136,9 +136,9 @@ package struct ChangeTable: Sendable {
         return true
     }
 
-    /// Drops changes that wait for messages of ours which have disappeared: an edit would tell their text again.
+    /// Drops edits that wait for messages of ours which are gone: they would tell a text again.
     /// - Parameter keys: of these messages.
-    static func dropChanges(of keys: Set<String>, in database: Database) throws {
+    static func dropEdits(of keys: Set<String>, in database: Database) throws {
         guard !keys.isEmpty else { return }
         for table in ["outgoing_changes", "group_sendings"] {
             for row in try Row.fetchAll(
@@ -146,7 +146,7 @@ package struct ChangeTable: Sendable {
                 arguments: [ClientLimits.changesQueuedMax])
             {
                 guard let id = UUIDText(row["id"] as String),
-                    case .change(let change)? = MessageBody(row["body"] as [UInt8], id: id),
+                    case .change(let change)? = MessageBody(row["body"] as [UInt8], id: id), case .edit = change.kind,
                     keys.contains(MessageTable.key(change.target.id))
                 else { continue }
                 try database.run(sql: "DELETE FROM \(table) WHERE number = ?", arguments: [row["number"] as Int64])
@@ -334,6 +334,9 @@ package struct ChangeTable: Sendable {
                 return nil
             }
         case .delete:
+            if person == change.target.author, row["is_outgoing"] {
+                try Self.dropEdits(of: [MessageTable.key(change.target.id)], in: database)
+            }
             // Nobody is asked to read what is gone.
             try database.run(
                 sql: """

@@ -160,6 +160,18 @@ package struct ClientStore: Sendable {
         }
     }
 
+    /// Rewrites all pages: rests of rows that moved between them go.
+    /// - Parameter bytesMax: a larger file stays as it is.
+    func vacuum(upTo bytesMax: Int64) throws(ClientStoreError) {
+        try Self.failing {
+            try self.database.writeWithoutTransaction { database in
+                let pages = try Int64.fetchOne(database, sql: "PRAGMA page_count") ?? 0
+                let size = try Int64.fetchOne(database, sql: "PRAGMA page_size") ?? 0
+                if pages * size <= bytesMax { try database.execute(sql: "VACUUM") }
+            }
+        }
+    }
+
     /// Moves the write-ahead log into the file and empties it. The copy from before a migration goes, too: it has what was deleted since.
     /// - Returns: `false` while another connection reads an older state. Then the log is as it was.
     func truncateLog() throws(ClientStoreError) -> Bool {

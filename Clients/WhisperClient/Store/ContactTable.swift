@@ -239,6 +239,7 @@ package struct ContactTable: Sendable {
     private static func drop(_ id: WhisperID, in database: Database) throws {
         try database.run(sql: "DELETE FROM contacts WHERE id = ?", arguments: ["\(id)"])
         try ClientStore.dropDraft(in: .direct(id), in: database)
+        try DisappearingTable.dropTimer(of: .direct(id), in: database)
         try ClientStore.dropEntry(of: id, in: database)
         try EventTable.dropContactEvents(of: id, in: database)
     }

@@ -48,6 +48,7 @@ package struct DisappearingTable: Sendable {
     static let undoTimers = StepDown(
         migration: "timers",
         sql: """
+            DELETE FROM messages WHERE expires IS NOT NULL;
             DROP INDEX messages_untimed; DROP INDEX messages_expiring; DROP TABLE chat_timers;
             ALTER TABLE messages DROP COLUMN expires; ALTER TABLE messages DROP COLUMN expires_at;
             ALTER TABLE messages DROP COLUMN is_timed
@@ -75,6 +76,10 @@ package struct DisappearingTable: Sendable {
             ChatTimer(
                 seconds: $0["seconds"], revision: Revision(time: $0["revised_at"], key: $0["revised_by"] as String))
         }
+    }
+
+    static func dropTimer(of place: Conversation, in database: Database) throws {
+        try database.run(sql: "DELETE FROM chat_timers WHERE chat = ?", arguments: [place.name])
     }
 
     /// Takes a timer, if it is later than the one that is here.
@@ -134,13 +139,15 @@ package struct DisappearingTable: Sendable {
     /// Gives a message that was just inserted its time.
     static func set(_ message: Message, number: Int64, in database: Database) throws {
         guard let seconds = message.expires else { return }
-        // One that is never read goes some time, too.
-        let latest: Int64? =
-            message.state == nil
-            ? message.time.milliseconds + ClientLimits.mailAgeMax.milliseconds + seconds * 1_000 : nil
+        try database.run(sql: "UPDATE messages SET expires = ? WHERE number = ?", arguments: [seconds, number])
+    }
+
+    /// A message of somebody else goes some time, too, if it is never read.
+    static func limit(_ message: Message, number: Int64, at now: Timestamp, in database: Database) throws {
+        guard let seconds = message.expires else { return }
+        let latest = min(message.time, now) + ClientLimits.mailAgeMax + .seconds(seconds)
         try database.run(
-            sql: "UPDATE messages SET expires = ?, expires_at = ? WHERE number = ?",
-            arguments: [seconds, latest, number])
+            sql: "UPDATE messages SET expires_at = ? WHERE number = ?", arguments: [latest.milliseconds, number])
     }
 
     /// Begins the clocks of what the server has of ours, and of what was read here.
@@ -161,24 +168,40 @@ package struct DisappearingTable: Sendable {
 
     private static let mayBegin = """
         expires IS NOT NULL AND NOT is_timed
-            AND CASE WHEN is_outgoing THEN state IN ('sent', 'delivered', 'read', 'expired') ELSE is_read END
+            AND CASE WHEN NOT is_outgoing THEN is_read
+                WHEN state IN ('sent', 'delivered', 'read', 'expired') THEN 1
+                ELSE EXISTS (
+                    SELECT 1 FROM group_sendings JOIN group_deliveries ON sending = group_sendings.number
+                    WHERE group_sendings.id_key = messages.id_key
+                        AND group_deliveries.state IN ('sent', 'delivered', 'read'))
+                END
         """
 
     /// When the next message is due.
-    package func nextExpiry() throws(ClientStoreError) -> Timestamp? {
+    /// - Parameter sparesUnread: those that nobody has read do not count.
+    package func nextExpiry(sparingUnread sparesUnread: Bool) throws(ClientStoreError) -> Timestamp? {
         try self.store.read {
-            try Int64.fetchOne($0, sql: "SELECT min(expires_at) FROM messages WHERE expires_at IS NOT NULL").map {
-                Timestamp(milliseconds: $0)
-            }
+            try Int64.fetchOne(
+                $0, sql: "SELECT min(expires_at) FROM messages WHERE expires_at IS NOT NULL AND is_timed >= ?",
+                arguments: [sparesUnread ? 1 : 0]
+            ).map { Timestamp(milliseconds: $0) }
         }
     }
 
     /// Deletes what is due, with everything that belongs to it, `ClientLimits.expiredAtOnceMax` at most.
+    /// - Parameter sparesUnread: what nobody has read stays. A clock that may be wrong must not take it.
     /// - Returns: the numbers of the deleted messages, by chat.
-    package func sweep(at now: Timestamp) throws(ClientStoreError) -> [Conversation: [Int64]] {
+    package func sweep(
+        at now: Timestamp, sparingUnread sparesUnread: Bool
+    ) throws(ClientStoreError) -> [Conversation: [Int64]] {
         try self.store.write { database -> [Conversation: [Int64]] in
-            let due = "FROM messages WHERE expires_at IS NOT NULL AND expires_at <= ? ORDER BY expires_at, number LIMIT ?"
-            let arguments: StatementArguments = [now.milliseconds, ClientLimits.expiredAtOnceMax]
+            let due = """
+                FROM messages WHERE expires_at IS NOT NULL AND expires_at <= ? AND is_timed >= ?
+                ORDER BY expires_at, number LIMIT ?
+                """
+            let arguments: StatementArguments = [
+                now.milliseconds, sparesUnread ? 1 : 0, ClientLimits.expiredAtOnceMax,
+            ]
             let rows = try Row.fetchAll(database, sql: "SELECT * \(due)", arguments: arguments)
             guard !rows.isEmpty else { return [:] }
             var (expired, ours): ([Conversation: [Int64]], Set<String>) = ([:], [])
@@ -189,7 +212,7 @@ package struct DisappearingTable: Sendable {
                 if message.state != nil { ours.insert(MessageTable.key(message.id)) }
             }
             _ = try ClientStore.deleteMessages("SELECT number \(due)", arguments, in: database)
-            try ChangeTable.dropChanges(of: ours, in: database)
+            try ChangeTable.dropEdits(of: ours, in: database)
             if expired.keys.contains(where: { if case .group = $0 { true } else { false } }) {
                 try DeliveryTable.dropForgottenSendings(in: database)
             }

@@ -85,9 +85,10 @@ enum ExtrasColumns {
         Self.value([KeptVote].self, row["votes"])?.first { $0.from == "\(person)" }.map { ($0.choices, $0.at) }
     }
 
-    /// Whether the message has a poll in which these may be chosen.
-    static func mayVote(_ choices: [Int], on row: Row) -> Bool {
-        Self.value(Kept.self, row["extras"])?.poll?.poll?.mayChoose(choices) ?? false
+    /// Whether the message has an open poll in which these may be chosen.
+    static func mayVote(_ choices: [Int], on row: Row, at now: Timestamp) -> Bool {
+        guard let poll = Self.value(Kept.self, row["extras"])?.poll?.poll else { return false }
+        return poll.mayChoose(choices) && poll.isOpen(at: now.milliseconds)
     }
 }
 

@@ -179,9 +179,9 @@ package struct MessageTable: Sendable {
             let news = try arrivals.flatMap { arrival -> [ClientEvent] in
                 switch arrival {
                 case .message(let message, let evidence):
-                    return try Self.keepNew(message, secret: nil, evidence, in: database)
+                    return try Self.keepNew(message, secret: nil, evidence, at: now, in: database)
                 case .file(let message, let secret, let evidence):
-                    return try Self.keepNew(message, secret: secret, evidence, in: database)
+                    return try Self.keepNew(message, secret: secret, evidence, at: now, in: database)
                 case .change(let change, let sender, let groupID):
                     return try ChangeTable.keep(change, from: sender, groupID: groupID, in: database).map {
                         [.changed($0)]
@@ -207,10 +207,10 @@ package struct MessageTable: Sendable {
     }
 
     private static func keepNew(
-        _ message: Message, secret: FileSecret?, _ evidence: Evidence?, in database: Database
+        _ message: Message, secret: FileSecret?, _ evidence: Evidence?, at now: Timestamp, in database: Database
     ) throws -> [ClientEvent] {
         let isRequest = try message.isDirect && GroupTable.isFirstRequest(of: message.peer, in: database)
-        guard let kept = try Self.keep(message, secret: secret, evidence, in: database) else { return [] }
+        guard let kept = try Self.keep(message, secret: secret, evidence, at: now, in: database) else { return [] }
         guard isRequest, let contact = try ContactTable.contact(message.peer, in: database) else {
             return [.received(kept)]
         }
@@ -220,7 +220,7 @@ package struct MessageTable: Sendable {
 
     /// - Returns: it as it stands now, if it was new.
     private static func keep(
-        _ message: Message, secret: FileSecret?, _ evidence: Evidence?, in database: Database
+        _ message: Message, secret: FileSecret?, _ evidence: Evidence?, at now: Timestamp, in database: Database
     ) throws -> Message? {
         guard try ClientStore.remember(Self.key(message.id), in: message.groupID ?? "\(message.peer)", in: database)
         else {
@@ -228,6 +228,7 @@ package struct MessageTable: Sendable {
         }
         guard try Self.insert(message, in: database) else { return nil }
         let number = database.lastInsertedRowID
+        try DisappearingTable.limit(message, number: number, at: now, in: database)
         if let attachment = message.attachment { try TransferTable.set(attachment, secret, of: number, in: database) }
         if let evidence { try ClientStore.keep(evidence, of: number, in: database) }
         if let group = message.groupID { try GroupTable.meet(group: group, in: database) }

@@ -89,6 +89,15 @@ package struct SettingsTable: Sendable {
         }
     }
 
+    /// The latest time that the server has told, as far as it was kept.
+    func serverTime() throws(ClientStoreError) -> Timestamp? {
+        try self.setting("serverTime").flatMap { Int64($0) }.map { Timestamp(milliseconds: $0) }
+    }
+
+    func set(serverTime: Timestamp) throws(ClientStoreError) {
+        try self.set("serverTime", to: "\(serverTime.milliseconds)")
+    }
+
     // MARK: Keys
 
     /// The keys of a sealed profile, which has no phrase; `nil` if they are missing.

@@ -44,7 +44,7 @@ final class OpenCore: Sendable {
         }
     }
 
-    /// What was due while nobody lived disappears.
+    /// From now on messages disappear when their time is over.
     private static func begin(_ client: WhisperClient) { Task { await client.with { $0.disappearing.look($0) } } }
 
     /// For verbs. None of them waits for mail that is being written.
@@ -76,11 +76,11 @@ final class OpenCore: Sendable {
             return before
         }
         guard let before else { return }
-        Self.begin(self.client)
         await before.with {
             $0.disappearing.stop()
             await $0.nearby.stop($0)
         }
+        Self.begin(self.client)
         if let title = self.running.withLock({ $0.nearbyTitle }) { try? await self.startNearby(title: title) }
     }
 
@@ -136,7 +136,7 @@ final class OpenCore: Sendable {
     func close() async {
         await self.stopNearby()
         await self.disconnect()
-        await self.client.with { $0.disappearing.stop() }
+        await self.client.with { await $0.disappearing.finish($0) }
         self.profile.close()
     }
 }
