@@ -29,13 +29,17 @@ public final class Core: Sendable {
     /// The release of this library.
     public static let version = Release.version
 
-    public let configuration: CoreConfiguration
+    /// Its server may change until there is an identity.
+    public var configuration: CoreConfiguration { self.settings.withLock { $0 } }
+    private let settings: Mutex<CoreConfiguration>
     private let link: Linker
     private let radio: RadioMaker
     /// `nil` if the store is plain.
     private let key: Mutex<StoreKey?>
     private let phase: Mutex<Phase>
     private let requests = Requests()
+    /// The latest answers of the server to commands with a `corrId`.
+    let answers = LatestAnswers()
     /// Feed of the host that reads the core itself. Programs at seats have their own.
     private let feed: EventFeed
     private let feeds = EventFeeds()
@@ -104,7 +108,7 @@ public final class Core: Sendable {
     private init(
         _ configuration: CoreConfiguration, key: StoreKey?, link: @escaping Linker, radio: @escaping RadioMaker
     ) {
-        self.configuration = configuration
+        self.settings = Mutex(configuration)
         self.key = Mutex(key)
         self.link = link
         self.radio = radio
@@ -383,6 +387,27 @@ public final class Core: Sendable {
         }.get()
     }
 
+    /// Chooses the server of an identity that is yet to be made.
+    /// - Throws: `.identityExists`, `.closed`.
+    func choose(_ server: ServerAddress) throws(CoreError) {
+        switch self.phase.withLock({ $0 }) {
+        case .noIdentity: self.settings.withLock { $0.server = "\(server)" }
+        case .open, .suspended: throw CoreError(.identityExists)
+        case .closed: throw CoreError(.closed)
+        }
+    }
+
+    /// Whether a server of Whisper answers at an address.
+    func answers(at server: ServerAddress) async throws(CoreError) -> Bool {
+        var configuration = self.configuration
+        configuration.server = "\(server)"
+        do {
+            return try await self.link(configuration).answersPing()
+        } catch {
+            return false
+        }
+    }
+
     /// - Parameter text: a link or its token.
     /// - Throws: `.invalidField` if it is neither, or for another server.
     func invitation(_ text: String?) throws(CoreError) -> InvitationToken? {
@@ -508,6 +533,7 @@ public final class Core: Sendable {
             }
             let answer = EventText.answer(
                 number, verb: command.verb.name, outcome, corrID: command.corrID, account: opened.id)
+            if let corrID = command.corrID { self.answers.keep(outcome, of: command.verb.name, for: corrID) }
             feed.push(answer, .passing)
         }
         guard let number else { return .error(CoreError(.tooMany)) }
@@ -604,11 +630,24 @@ public final class Core: Sendable {
     package func leaveEventsToSeats() { self.feeds.remove(self.feed) }
 
     /// A place for one more program, which reads events faster than it does them: `CoreLimits.eventsUnacknowledgedMax`.
+    /// - Parameter handOver: how long the program waits for the one before it to be gone.
     /// - Returns: `nil` if there are `CoreLimits.seatsMax` already, or the core is closed.
-    package func seat() -> CoreSeat? {
-        let feed = EventFeed(read: self.source.events)
+    package func seat(handOver: DispatchTimeInterval = CoreLimits.handOver) -> CoreSeat? {
+        let feed = EventFeed(handOver: handOver, read: self.source.events)
         feed.bound(unacknowledged: CoreLimits.eventsUnacknowledgedMax)
         return self.feeds.add(feed) ? CoreSeat(self, feed) : nil
+    }
+
+    /// Whoever reads for a consumer is told by the event `taken`, and reads its numbered events no more.
+    func take(_ consumer: String) {
+        self.feeds.take(consumer, telling: EventText.taken)
+    }
+
+    /// As the verb `events_unsubscribe`.
+    package func forget(_ consumer: String) async {
+        var json = JSONWriter()
+        json.add("consumer", consumer)
+        _ = await self.outcome(ofVerb: "events_unsubscribe", json.finished(), at: nil)
     }
 
     /// The program that reads for a consumer; `nil` if none does.

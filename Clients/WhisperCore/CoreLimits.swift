@@ -1,4 +1,4 @@
-import Dispatch
+package import Dispatch
 import WhisperClient
 
 /// Bounds of the core's interface.
@@ -33,13 +33,18 @@ public enum CoreLimits {
     /// How long the last words of a stream may take to go out.
     static let lastWordsMillisecondsMax: Int64 = 10_000
     /// How long a program waits for the one before it, which has read for the same consumer or held the same thing, to be gone.
-    static let handOver: DispatchTimeInterval = .seconds(5)
+    package static let handOver: DispatchTimeInterval = .seconds(5)
     /// Events that the core reads from its store at once.
     static let eventsReadMax = 64
     /// Before a store is read again that could not be read.
     static let readPause: DispatchTimeInterval = .milliseconds(500)
     /// Numbered events that a daemon's program gets without acknowledging one. More than `eventsReadMax`.
     package static let eventsUnacknowledgedMax = 256
+    /// Answers of the server that are kept for `answer_get`, and for how long.
+    static let answersKeptMax = 64
+    static let answersKeptFor = Duration.seconds(300)
+    /// Words that `words_find` gives.
+    static let wordsFoundMax = 8
     /// Messages, contacts or events of one answer.
     public static let listMax = 200
     /// Characters of what is searched for.

@@ -20,12 +20,31 @@ package final class CoreSeat: Sendable {
     package func nextEvent() async -> [UInt8]? { await Blocking.run { self.nextEvent(until: nil) } }
 
     /// As the verb `events_subscribe`.
-    /// - Returns: why it is refused; `nil` if it is not.
-    package func refusalToRead(for consumer: String, after: Int64? = nil) async -> CoreError? {
+    /// - Parameter takes: whether another program that reads for the consumer is told by the event `taken`, and ends.
+    /// - Returns: the verb's result as an event.
+    /// - Throws: why it is refused.
+    package func subscribe(
+        to consumer: String, after: Int64? = nil, takes: Bool = false
+    ) async throws(CoreError) -> [UInt8] {
+        if takes { self.core.take(consumer) }
         var json = JSONWriter()
         json.add("consumer", consumer)
         if let after { json.add("after", after) }
-        return await self.perform("events_subscribe", json.finished())
+        switch await self.core.outcome(ofVerb: "events_subscribe", json.finished(), at: self) {
+        case .result(let result): return EventText.envelope(result, number: nil, account: nil)
+        case .error(let error): throw error
+        }
+    }
+
+    /// The same for a program that reads no progress.
+    /// - Returns: why it is refused; `nil` if it is not.
+    package func refusalToRead(for consumer: String, after: Int64? = nil) async -> CoreError? {
+        do throws(CoreError) {
+            _ = try await self.subscribe(to: consumer, after: after)
+            return nil
+        } catch {
+            return error
+        }
     }
 
     /// As the verb `events_ack`.
@@ -62,7 +81,7 @@ struct EventReader: Sendable {
     func read(for consumer: String, _ subscribe: () throws -> ConsumerProgress) throws -> ConsumerProgress {
         self.feed.isSubscribing(true)
         defer { self.feed.isSubscribing(false) }
-        let claim = self.feeds.claim(consumer, for: self.feed, until: .now() + CoreLimits.handOver)
+        let claim = self.feeds.claim(consumer, for: self.feed, until: .now() + self.feed.handOver)
         guard claim != .taken else {
             throw CoreError(.busyReader, "Another program reads events for this consumer.", field: "consumer")
         }

@@ -6,6 +6,8 @@ package enum Wordlist {
     static let positions: [Substring: Int] = Dictionary(
         uniqueKeysWithValues: Self.english.enumerated().map { ($0.element, $0.offset) })
 
+    package static func contains(_ word: Substring) -> Bool { self.positions[word] != nil }
+
     private static let text = """
         abandon ability able about above absent absorb abstract absurd abuse access accident account accuse achieve acid
         acoustic acquire across act action actor actress actual adapt add addict address adjust admit adult advance

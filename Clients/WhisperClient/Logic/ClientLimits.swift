@@ -114,6 +114,10 @@ package enum ClientLimits {
     package static let eventsWaitingMax = 1_024
     /// Programs that are told events until they acknowledge them.
     package static let consumersMax = 16
+    /// Texts that a host keeps on this device, characters of their names, and bytes of each.
+    package static let hostValuesMax = 64
+    package static let hostKeyCharactersMax = 64
+    package static let hostValueBytesMax = 4_096
     /// Events that wait for their acknowledgement. Beyond it the oldest go, and their consumers are told so.
     package static let eventsKeptMax = 100_000
     package static let eventsKeptFor = Duration.seconds(14 * 24 * 3_600)

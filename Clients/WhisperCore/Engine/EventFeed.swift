@@ -79,8 +79,14 @@ final class EventFeed: Sendable {
     /// Numbered events behind a number, as they are given out.
     private let read: @Sendable (Int64) throws -> [(number: Int64, event: [UInt8])]
 
-    init(read: @escaping @Sendable (Int64) throws -> [(number: Int64, event: [UInt8])]) {
-        self.read = read
+    /// How long its reader waits for the one before it to be gone.
+    let handOver: DispatchTimeInterval
+
+    init(
+        handOver: DispatchTimeInterval = CoreLimits.handOver,
+        read: @escaping @Sendable (Int64) throws -> [(number: Int64, event: [UInt8])]
+    ) {
+        (self.handOver, self.read) = (handOver, read)
     }
 
     // MARK: Writing

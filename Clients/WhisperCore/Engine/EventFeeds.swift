@@ -131,6 +131,17 @@ final class EventFeeds: Sendable {
         for feed in feeds { feed.unsubscribe(consumer) }
     }
 
+    /// A consumer has no reader from here on. The one that it had is told so.
+    func take(_ consumer: String, telling event: [UInt8]) {
+        let reader = self.state.withLock { state in
+            defer { state.wakeAll() }
+            return state.readers.removeValue(forKey: consumer)
+        }
+        guard let reader else { return }
+        reader.unsubscribe(consumer)
+        reader.push(event, .passing)
+    }
+
     /// The feed that reads for a consumer, if any.
     func reader(of consumer: String) -> EventFeed? { self.state.withLock { $0.readers[consumer] } }
 

@@ -31,7 +31,7 @@ package struct EventDefinition: Sendable {
         .fileProgress,
         .profileChanged,
         .log,
-        .eventsLost,
+        .subscribed, .taken, .eventsLost,
     ]
 
     /// The object around each event.
@@ -138,6 +138,15 @@ package struct EventDefinition: Sendable {
         sample:
             #"{"type":"answer","request":1,"verb":"contact_add","error":{"code":"offline","message":"There is no session with the server now.","retryable":true}}"#
     )
+
+    static let subscribed = EventDefinition(
+        "subscribed", about: "The first event of a stream of a daemon's HTTP: where its consumer is.", isKept: false,
+        Verb.subscriptionFields,
+        sample: #"{"type":"subscribed","acked":3,"newest":7,"isKnown":true}"#)
+
+    static let taken = EventDefinition(
+        "taken", about: "Another window reads for this consumer from here on. No numbered events come any more.",
+        isKept: false, sample: #"{"type":"taken"}"#)
 
     static let eventsLost = EventDefinition(
         "eventsLost",

@@ -59,6 +59,13 @@ enum EventText {
         }
     }
 
+    /// Another program reads for the consumer from here on.
+    static let taken: [UInt8] = {
+        var json = JSONWriter()
+        json.add("type", "taken")
+        return Self.envelope(json.finished(), number: nil, account: nil)
+    }()
+
     /// Events of now had no room.
     static func lost(_ count: Int64) -> [UInt8] {
         var json = JSONWriter()

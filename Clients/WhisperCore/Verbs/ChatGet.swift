@@ -17,9 +17,16 @@ extension Verb {
         "chat_get", of: "chats",
         about: "Reads a chat, oldest first: its latest messages, those before a number, after one, or around one.",
         [Self.chat.field, Self.before.field, Self.after.field, Self.around.field, Self.limit.field], type: "messages",
-        [Field("messages", .array(of: .object(Shapes.numberedMessage), count: 0...CoreLimits.listMax))],
+        [
+            Field("messages", .array(of: .object(Shapes.numberedMessage), count: 0...CoreLimits.listMax)),
+            Field("hasOlder", .bool, about: "Whether the chat has messages before the first of these."),
+            Field("hasNewer", .bool, about: "Whether the chat has messages behind the last of these."),
+        ],
         errors: [.noIdentity, .store],
-        samples: (#"{"chat":"WSP-AAAA-AAAA-AAAA","limit":20}"#, #"{"type":"messages","messages":[]}"#),
+        samples: (
+            #"{"chat":"WSP-AAAA-AAAA-AAAA","limit":20}"#,
+            #"{"type":"messages","messages":[],"hasOlder":false,"hasNewer":false}"#
+        ),
         .read { opened, parameters, json in
             let (before, after) = (try parameters[Self.before], try parameters[Self.after])
             let (chat, limit) = (try parameters[Self.chat], Int(try parameters[Self.limit] ?? 50))
@@ -35,5 +42,10 @@ extension Verb {
                 page = try opened.store.messages.page(in: chat, before: before, after: after, limit: limit)
             }
             json.add("messages", objects: page) { Shapes.write($0, &$1) }
+            // Beside an empty page stands the end from which it was asked.
+            let (first, last) = (page.first?.number ?? after.map { $0 + 1 }, page.last?.number ?? before.map { $0 - 1 })
+            let messages = opened.store.messages
+            json.add("hasOlder", try first.map { try !messages.page(in: chat, before: $0, limit: 1).isEmpty } ?? false)
+            json.add("hasNewer", try last.map { try !messages.page(in: chat, after: $0, limit: 1).isEmpty } ?? false)
         })
 }

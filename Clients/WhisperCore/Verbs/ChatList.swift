@@ -17,10 +17,14 @@ extension Verb {
                     of: .object(
                         ObjectSchema([
                             Field("chat", .text(1...64), about: "A Whisper ID, or the id of a group."),
+                            Field("kind", .choice(["person", "group"])),
                             Field("name", .text(0...10_000), .optional),
                             Field("isStranger", .bool, about: "A request that nobody has accepted."),
                             Field("isPinned", .bool), Field("isMuted", .bool), Field("isBlocked", .bool),
                             Field("unread", .integer(0...Int64.max)),
+                            Field(
+                                "firstUnread", .integer(1...Int64.max), .optional,
+                                about: "The number of the oldest of these."),
                             Field(
                                 "draft", .text(1...ClientLimits.textBytesMax), .optional,
                                 about: "Typed text that is not sent."),
@@ -37,26 +41,40 @@ extension Verb {
                 switch place {
                 case .direct(let peer):
                     let contact = try opened.store.contacts.contact(peer)
-                    return Chat(latest: latest, name: contact?.name, contact: contact, state: state)
+                    return Chat(
+                        latest: latest, name: contact?.name, contact: contact, state: state,
+                        firstUnread: try Self.firstUnread(in: place, state, opened))
                 case .group(let id):
                     let title = try opened.store.groups.group(id)?.title
                     return Chat(
-                        latest: latest, name: title?.isEmpty == true ? nil : title, contact: nil, state: state)
+                        latest: latest, name: title?.isEmpty == true ? nil : title, contact: nil, state: state,
+                        firstUnread: try Self.firstUnread(in: place, state, opened))
                 }
             }
             json.add("chats", objects: chats) { chat, json in
                 json.add("chat", chat.latest.message.place.name)
+                if case .group = chat.latest.message.place {
+                    json.add("kind", "group")
+                } else {
+                    json.add("kind", "person")
+                }
                 json.add("name", chat.name)
                 json.add("isStranger", chat.contact?.isStranger ?? false)
                 json.add("isPinned", chat.state.isPinned)
                 json.add("isMuted", chat.state.isMuted)
                 json.add("isBlocked", chat.contact?.isBlocked ?? false)
                 json.add("unread", Int64(chat.state.unread))
+                if let firstUnread = chat.firstUnread { json.add("firstUnread", firstUnread) }
                 json.add("draft", chat.state.draft)
                 json.add("latest", object: chat.latest) { Shapes.write($0, &$1) }
             }
             if latest.count == limit, let last = latest.last { json.add("cursor", last.number) }
         })
+
+    private static func firstUnread(in place: Conversation, _ state: ChatState, _ opened: OpenCore) throws -> Int64? {
+        guard state.unread > 0 else { return nil }
+        return try opened.store.messages.unread(in: place, after: 0, limit: 1).first?.number
+    }
 }
 
 private struct Chat {
@@ -65,4 +83,5 @@ private struct Chat {
     /// `nil` for a group.
     var contact: Contact?
     var state: ChatState
+    var firstUnread: Int64?
 }

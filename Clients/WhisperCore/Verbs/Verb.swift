@@ -78,7 +78,8 @@ package struct Verb: Sendable {
 /// Every verb.
 package enum VerbCatalogue {
     package static let all: [Verb] = [
-        .identityCreate, .identityRestore, .identityShow,
+        .identityCreate, .identityRestore, .identityShow, .wordsDraw, .wordsFind, .wordsCheck,
+        .serverCheck, .serverSet,
         .connect, .disconnect, .sessionStatus,
         .logout, .pushSet, .settingsGet, .settingsSet,
         .typing, .presenceList,
@@ -104,6 +105,7 @@ package enum VerbCatalogue {
         .groupCreate, .groupUpdate, .groupLeave, .groupAdmit, .groupList, .groupMembers,
         .attachmentSend, .attachmentGet, .attachmentCancel,
         .backupStatus, .storeInfo, .schema, .commandParse,
+        .hostGet, .hostSet, .answerGet,
         .eventsSubscribe, .eventsUnsubscribe, .eventsAck, .eventsList,
     ]
 
