@@ -7,9 +7,9 @@ import TerminalText
 import WhisperClient
 import WhisperCore
 
-/// HTTP on loopback, for programs that know a token: requests at `/rpc`, events at `/events`, and `/check`.
+/// HTTP on loopback: requests at `/rpc`, events at `/events`, and what its door has beside them.
 final class DaemonHTTP: Sendable {
-    /// Concurrent connections. A connection has one request.
+    /// Concurrent connections.
     static let connectionsMax = 32
     /// Connections of these that are event streams.
     static let streamsMax = 8
@@ -22,34 +22,40 @@ final class DaemonHTTP: Sendable {
     static let streamPause: DispatchTimeInterval = .seconds(20)
 
     let core: Core
-    let token: BearerToken
+    let door: any HTTPDoor
     private let counts = Mutex((connections: 0, streams: 0))
-    private let channel = Mutex<(any Channel)?>(nil)
+    private let channels = Mutex<[any Channel]>([])
 
-    init(_ core: Core, token: BearerToken) {
-        (self.core, self.token) = (core, token)
+    init(_ core: Core, door: any HTTPDoor) {
+        (self.core, self.door) = (core, door)
     }
+
+    convenience init(_ core: Core, token: BearerToken) { self.init(core, door: BearerDoor(token: token)) }
 
     /// - Throws: a `Problem` if it cannot listen there.
     func listen(at address: LoopbackAddress) async throws {
+        do {
+            let channel = try await Self.bound(to: address, serving: self)
+            self.channels.withLock { $0.append(channel) }
+        } catch {
+            throw Problem("Cannot listen at \(address.host):\(address.port): \(error).")
+        }
+    }
+
+    private static func bound(to address: LoopbackAddress, serving server: DaemonHTTP) async throws -> any Channel {
         let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    guard self.enter() else { throw ChannelError.inputClosed }
-                    channel.closeFuture.whenComplete { _ in self.leave() }
+                    guard server.enter() else { throw ChannelError.inputClosed }
+                    channel.closeFuture.whenComplete { _ in server.leave() }
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline(
                         withEncoderConfiguration: .init(), withDecoderLimitConfiguration: Self.headLimits)
-                    try channel.pipeline.syncOperations.addHandler(DaemonRequest(self))
+                    try channel.pipeline.syncOperations.addHandler(DaemonRequest(server))
                 }
             }
-        do {
-            let channel = try await bootstrap.bind(host: address.host, port: address.port).get()
-            self.channel.withLock { $0 = channel }
-        } catch {
-            throw Problem("Cannot listen at \(address.host):\(address.port): \(error).")
-        }
+        return try await bootstrap.bind(host: address.host, port: address.port).get()
     }
 
     private static var headLimits: NIOHTTPDecoderLimitConfiguration {
@@ -59,10 +65,14 @@ final class DaemonHTTP: Sendable {
     }
 
     /// Where it listens.
-    var port: Int? { self.channel.withLock { $0?.localAddress?.port } }
+    var port: Int? { self.channels.withLock { $0.first?.localAddress?.port } }
 
     func close() async {
-        try? await self.channel.withLock { $0 }?.close().get()
+        let channels = self.channels.withLock { channels in
+            defer { channels = [] }
+            return channels
+        }
+        for channel in channels { try? await channel.close().get() }
     }
 
     private func enter() -> Bool {
@@ -78,7 +88,9 @@ final class DaemonHTTP: Sendable {
     /// - Returns: a seat for one more stream; `nil` if there is none.
     func seat() -> CoreSeat? {
         self.counts.withLock { counts in
-            guard counts.streams < Self.streamsMax, let seat = self.core.seat() else { return nil }
+            guard counts.streams < Self.streamsMax, let seat = self.core.seat(handOver: self.door.handOver) else {
+                return nil
+            }
             counts.streams += 1
             return seat
         }
@@ -94,6 +106,8 @@ final class DaemonHTTP: Sendable {
 struct LoopbackAddress: Equatable {
     let host: String
     let port: Int
+
+    init(host: String, port: Int) { (self.host, self.port) = (host, port) }
 
     /// - Returns: `nil` for any other address.
     init?(_ text: String) {

@@ -4,21 +4,27 @@ import NIOCore
 import NIOHTTP1
 import WhisperCore
 
-/// One request of a program: read to its end, answered, and the connection is gone. A stream of events lasts.
+/// Requests of one connection, one after the other: each is read to its end and answered. A stream of events lasts.
 final class DaemonRequest: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
+    /// An answer was written whose connection stays.
+    private struct IsAnswered: Sendable {}
+
     private let server: DaemonHTTP
     private var head: HTTPRequestHead?
     private var body: [UInt8] = []
-    private var isAnswered = false
+    /// No further request is read.
+    private var isOver = false
     private var overdue: Scheduled<Void>?
     private var stream: CoreSeat?
 
     init(_ server: DaemonHTTP) { self.server = server }
 
     func channelActive(context: ChannelHandlerContext) {
+        // Nothing was read yet.
+        guard self.server.door.admits(context.channel) else { return context.close(promise: nil) }
         self.close(context, in: DaemonHTTP.headTimeout)
         context.fireChannelActive()
     }
@@ -36,88 +42,90 @@ final class DaemonRequest: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard event is IsAnswered else { return context.fireUserInboundEventTriggered(event) }
+        if let idle = self.server.door.idle { self.close(context, in: idle) }
+    }
+
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard !self.isAnswered else { return }
+        guard !self.isOver else { return }
         switch self.unwrapInboundIn(data) {
         case .head(let head):
-            self.head = head
+            (self.head, self.body) = (head, [])
             self.close(context, in: DaemonHTTP.requestTimeout)
-            if let refusal = self.refusal(of: head) { self.answer(refusal, context) }
+            if let status = self.server.door.refusal(of: head) { self.refuse(status, context) }
         case .body(let part):
             guard self.body.count + part.readableBytes <= JSONRPC.lineBytesMax else {
-                return self.answer(.init(.payloadTooLarge), context)
+                return self.refuse(.payloadTooLarge, context)
             }
             self.body += part.readableBytesView
         case .end:
             self.overdue?.cancel()
-            self.isAnswered = true
             self.serve(context)
         }
     }
 
     // MARK: Requests
 
-    private struct Answer: Sendable {
-        var status: HTTPResponseStatus
-        var body: [UInt8] = []
-
-        init(_ status: HTTPResponseStatus, _ body: [UInt8] = []) {
-            (self.status, self.body) = (status, body)
-        }
+    /// Where an answer goes.
+    private struct Asker: Sendable {
+        var channel: any Channel
+        var door: any HTTPDoor
+        /// Whether the connection stays.
+        var stays: Bool
     }
 
-    private static let methods: [String: HTTPMethod] = ["/rpc": .POST, "/events": .GET, "/check": .GET]
-
-    private static func path(of head: HTTPRequestHead) -> String { String(head.uri.prefix { $0 != "?" }) }
-
-    private func refusal(of head: HTTPRequestHead) -> Answer? {
-        let tokens = head.headers["authorization"]
-        guard tokens.count == 1, self.server.token.isShown(in: tokens[0]) else { return Answer(.unauthorized) }
-        guard let method = Self.methods[Self.path(of: head)] else { return Answer(.notFound) }
-        return head.method == method ? nil : Answer(.methodNotAllowed)
+    private func refuse(_ status: HTTPResponseStatus, _ context: ChannelHandlerContext) {
+        self.isOver = true
+        self.overdue?.cancel()
+        Self.write(DoorAnswer(status), to: Asker(channel: context.channel, door: self.server.door, stays: false))
     }
 
     private func serve(_ context: ChannelHandlerContext) {
         guard let head = self.head else { return context.close(promise: nil) }
-        let (core, channel) = (self.server.core, context.channel)
-        let query = Query(head.uri)
-        guard let query else { return self.answer(.init(.badRequest), context) }
-        switch Self.path(of: head) {
+        let (core, door) = (self.server.core, self.server.door)
+        let stays = door.idle != nil && head.isKeepAlive
+        self.isOver = !stays
+        let asker = Asker(channel: context.channel, door: door, stays: stays)
+        guard let query = Query(head.uri) else { return self.refuse(.badRequest, context) }
+        switch head.path {
         case "/rpc":
             var seat: CoreSeat?
             if let consumer = query.consumer {
                 seat = core.seat(of: consumer)
                 // Otherwise nobody would get the server's answers.
-                guard seat != nil else { return self.answer(.init(.conflict), context) }
+                guard seat != nil else { return self.refuse(.conflict, context) }
             }
-            Self.perform(self.body, core, seat, channel)
-        case "/check": Self.check(core, channel)
-        default: self.stream(head, query, context)
+            Self.perform(self.body, core, seat, asker)
+        case "/events": self.stream(head, query, context)
+        default: Self.answer(head, self.body, core, asker)
         }
     }
 
-    private static func perform(_ body: [UInt8], _ core: Core, _ seat: CoreSeat?, _ channel: any Channel) {
+    private static func perform(_ body: [UInt8], _ core: Core, _ seat: CoreSeat?, _ asker: Asker) {
         Task {
             let answer = await JSONRPC.answer(body, from: core, at: seat)
-            Self.write(answer.map { Answer(.ok, $0) } ?? Answer(.noContent), to: channel)
+            Self.write(answer.map { DoorAnswer(.ok, $0) } ?? DoorAnswer(.noContent), to: asker)
         }
     }
 
-    private static func check(_ core: Core, _ channel: any Channel) {
-        Task {
-            let check = await core.check()
-            Self.write(Answer(check.isOnline ? .ok : .serviceUnavailable, check.status), to: channel)
-        }
+    private static func answer(_ head: HTTPRequestHead, _ body: [UInt8], _ core: Core, _ asker: Asker) {
+        Task { Self.write(await asker.door.answer(head, body, from: core), to: asker) }
     }
 
-    /// The part of the URI after the question mark.
+    /// The part of the URI after the question mark: `consumer=NAME`, and of a stream `&take=1`.
     private struct Query {
         var consumer: String?
+        var takes = false
 
         /// - Returns: `nil` if something else stands there.
         init?(_ uri: String) {
             guard let mark = uri.firstIndex(of: "?") else { return }
-            let text = uri[uri.index(after: mark)...]
+            var text = uri[uri.index(after: mark)...]
+            if text.hasSuffix("&take=1") {
+                self.takes = true
+                text = text.dropLast("&take=1".count)
+            }
             guard text.hasPrefix("consumer="), !text.contains("&"),
                 let consumer = PercentCoding.decode(text.dropFirst("consumer=".count).utf8), !consumer.isEmpty
             else { return nil }
@@ -128,43 +136,58 @@ final class DaemonRequest: ChannelInboundHandler {
     // MARK: Events
 
     private func stream(_ head: HTTPRequestHead, _ query: Query, _ context: ChannelHandlerContext) {
-        guard let consumer = query.consumer else { return self.answer(.init(.badRequest), context) }
+        self.isOver = true
+        guard query.consumer != nil else { return self.refuse(.badRequest, context) }
         var position: Int64?
         if let text = head.headers.first(name: "last-event-id"), !text.isEmpty {
-            guard let number = Int64(text), number >= 0 else { return self.answer(.init(.badRequest), context) }
+            guard let number = Int64(text), number >= 0 else { return self.refuse(.badRequest, context) }
             position = number
         }
-        guard let seat = self.server.seat() else { return self.answer(.init(.serviceUnavailable), context) }
+        guard let seat = self.server.seat() else { return self.refuse(.serviceUnavailable, context) }
         self.stream = seat
-        Self.stream(consumer, after: position, seat, self.server, context.channel)
+        Self.stream(head, query, after: position, seat, self.server, context.channel)
     }
 
     private static func stream(
-        _ consumer: String, after position: Int64?, _ seat: CoreSeat, _ server: DaemonHTTP, _ channel: any Channel
+        _ head: HTTPRequestHead, _ query: Query, after position: Int64?, _ seat: CoreSeat, _ server: DaemonHTTP,
+        _ channel: any Channel
     ) {
+        let consumer = query.consumer ?? ""
         Task {
-            if let error = await seat.refusalToRead(for: consumer, after: position) {
+            let first: [UInt8]
+            do throws(CoreError) {
+                first = try await seat.subscribe(to: consumer, after: position, takes: query.takes)
+            } catch {
                 server.leave(seat)
-                return Self.write(Answer(.conflict, error.answer), to: channel)
+                let asker = Asker(channel: channel, door: server.door, stays: false)
+                return Self.write(DoorAnswer(.conflict, error.answer), to: asker)
             }
             // It waits for events, and for whoever reads slowly.
             DispatchQueue(label: "whisper-daemon-stream").async {
-                Self.passEventsOn(seat, to: channel)
+                Self.passEventsOn(seat, beginning: first, head, server.door, to: channel)
                 server.leave(seat)
+                server.door.streamEnded(for: consumer, of: server.core)
                 channel.close(promise: nil)
             }
         }
     }
 
-    /// Returns when nobody reads any more, or the core is closed. It blocks its thread.
-    private static func passEventsOn(_ seat: CoreSeat, to channel: any Channel) {
-        var head = HTTPResponseHead(version: .http1_1, status: .ok)
-        head.headers = ["content-type": "text/event-stream", "cache-control": "no-store", "connection": "close"]
-        guard (try? channel.writeAndFlush(HTTPServerResponsePart.head(head)).wait()) != nil else { return }
-        while channel.isActive, let event = seat.nextEvent(until: .now() + DaemonHTTP.streamPause) {
-            let text = Self.text(of: event)
-            let part = HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(bytes: text)))
+    /// Returns when nobody reads any more, the reader may not any more, or the core is closed. It blocks its thread.
+    private static func passEventsOn(
+        _ seat: CoreSeat, beginning first: [UInt8], _ request: HTTPRequestHead, _ door: any HTTPDoor,
+        to channel: any Channel
+    ) {
+        var head = HTTPResponseHead(version: .http1_1, status: .ok, headers: door.headers)
+        head.headers.add(contentsOf: ["content-type": "text/event-stream", "connection": "close"])
+        channel.write(HTTPServerResponsePart.head(head), promise: nil)
+        var event = first
+        while true {
+            let part = HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(bytes: Self.text(of: event))))
             guard (try? channel.writeAndFlush(part).wait()) != nil else { return }
+            guard let next = seat.nextEvent(until: .now() + DaemonHTTP.streamPause), channel.isActive,
+                door.refusal(of: request) == nil
+            else { return }
+            event = next
         }
     }
 
@@ -180,21 +203,20 @@ final class DaemonRequest: ChannelInboundHandler {
 
     // MARK: Answers
 
-    private func answer(_ answer: Answer, _ context: ChannelHandlerContext) {
-        self.isAnswered = true
-        self.overdue?.cancel()
-        Self.write(answer, to: context.channel)
-    }
-
-    private static func write(_ answer: Answer, to channel: any Channel) {
-        var head = HTTPResponseHead(version: .http1_1, status: answer.status)
-        head.headers = ["connection": "close", "cache-control": "no-store"]
+    private static func write(_ answer: DoorAnswer, to asker: Asker) {
+        let channel = asker.channel
+        var head = HTTPResponseHead(version: .http1_1, status: answer.status, headers: asker.door.headers)
+        head.headers.add(contentsOf: answer.headers)
+        if !asker.stays { head.headers.add(name: "connection", value: "close") }
         if answer.status != .noContent { head.headers.add(name: "content-length", value: "\(answer.body.count)") }
-        if !answer.body.isEmpty { head.headers.add(name: "content-type", value: "application/json") }
+        if !answer.body.isEmpty { head.headers.add(name: "content-type", value: answer.type) }
         channel.write(HTTPServerResponsePart.head(head), promise: nil)
         if !answer.body.isEmpty {
             channel.write(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(bytes: answer.body))), promise: nil)
         }
-        channel.writeAndFlush(HTTPServerResponsePart.end(nil)).whenComplete { _ in channel.close(promise: nil) }
+        channel.writeAndFlush(HTTPServerResponsePart.end(nil)).whenComplete { _ in
+            guard asker.stays else { return channel.close(promise: nil) }
+            channel.pipeline.fireUserInboundEventTriggered(IsAnswered())
+        }
     }
 }

@@ -29,54 +29,12 @@ import Testing
     private func exchange(
         _ port: Int, _ start: String, _ headers: [String] = ["Authorization: Bearer \(token)"], _ body: String = ""
     ) async throws -> (status: Int, body: String) {
-        let text = try await Blocking.run { Result { try Self.connected(port).exchange(start, headers, body) } }.get()
+        let text = try await Blocking.run {
+            Result { try LoopbackSocket.connected(port).exchange(start, headers, body) }
+        }.get()
         let parts = text.split(separator: "\r\n\r\n", maxSplits: 1)
         let status = try #require(text.split(separator: " ").dropFirst().first.flatMap { Int($0) }, "\(text)")
         return (status, parts.count == 2 ? String(parts[1]) : "")
-    }
-
-    /// The client's end of a connection, which blocks.
-    private struct Connection: Sendable {
-        let descriptor: Int32
-
-        func send(_ start: String, _ headers: [String], _ body: String) {
-            let length = body.isEmpty ? [] : ["Content-Length: \(body.utf8.count)"]
-            let lines = ["\(start) HTTP/1.1", "Host: localhost"] + headers + length + ["", body]
-            DaemonSession.write(Array(lines.joined(separator: "\r\n").utf8), to: self.descriptor)
-        }
-
-        /// Reads until the text has the part so often, or to its end.
-        /// - Parameter atOnce: bytes of one read. With more than one, bytes behind the text may be read with it.
-        func read(until part: String? = nil, times: Int = 1, atOnce: Int = 4_096) -> String {
-            var text: [UInt8] = []
-            var bytes = [UInt8](repeating: 0, count: atOnce)
-            while case let count = Glibc.read(self.descriptor, &bytes, bytes.count), count > 0 {
-                text += bytes[..<count]
-                if let part, String(decoding: text, as: UTF8.self).ranges(of: part).count >= times { break }
-            }
-            return String(decoding: text, as: UTF8.self)
-        }
-
-        func exchange(_ start: String, _ headers: [String], _ body: String) -> String {
-            defer { Glibc.close(self.descriptor) }
-            self.send(start, headers, body)
-            return self.read()
-        }
-    }
-
-    private static func connected(_ port: Int) throws -> Connection {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(port).bigEndian
-        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
-        let result = withUnsafePointer(to: address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        try #require(result == 0)
-        return Connection(descriptor: descriptor)
     }
 
     // MARK: Requests
@@ -132,9 +90,9 @@ import Testing
 
     // MARK: Events
 
-    private func opened(_ port: Int, _ consumer: String, after: Int64? = nil) async throws -> Connection {
+    private func opened(_ port: Int, _ consumer: String, after: Int64? = nil) async throws -> LoopbackSocket {
         let headers = ["Authorization: Bearer \(Self.token)"] + (after.map { ["Last-Event-ID: \($0)"] } ?? [])
-        let connection = try Self.connected(port)
+        let connection = try LoopbackSocket.connected(port)
         let head = await Blocking.run { () -> String in
             connection.send("GET /events?consumer=\(consumer)", headers, "")
             // The first events may come with it.
