@@ -271,10 +271,12 @@ let package = Package(
         .executableTarget(
             name: "WhisperTerminal",
             dependencies: [
-                "WhisperClient", "WhisperCore", "TerminalText", "Contract", "CQREncode", arguments, nioCore, nioHTTP,
-                nioPosix,
+                "WhisperClient", "WhisperCore", "TerminalText", "Contract", "CQREncode", "CAppAssets", arguments,
+                nioCore, nioHTTP, nioPosix,
             ],
             path: "Clients/WhisperTerminal", swiftSettings: strict),
+        // The page of `whisper app`.
+        .target(name: "CAppAssets", path: "Clients/App/Embedded"),
         // The pages in a browser. Calls serves them.
         .target(
             name: "WebPages", dependencies: ["Contract", "ServerCrypto", "CWebAssets"], path: "Clients/Web",

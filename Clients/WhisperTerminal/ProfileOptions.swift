@@ -32,18 +32,24 @@ struct ProfileOptions: ParsableArguments {
     }
 
     /// Where a daemon of the profile listens for other commands. No profile has such a name.
-    var daemonSocket: String {
-        let folder = self.folder
-        return folder.dropLast(self.profile.count) + "." + self.profile + ".socket"
+    var daemonSocket: String { self.besideProfile("socket") }
+
+    /// Where the address of the profile's page is kept.
+    var doorFile: String { self.besideProfile("door") }
+
+    private func besideProfile(_ ending: String) -> String {
+        "\(self.folder.dropLast(self.profile.count)).\(self.profile).\(ending)"
     }
 
-    /// A core on the profile's server, with its own or the given address and certificates.
+    /// A core on the profile's server, with its own or the given address and certificates, and with the key beside its store if
+    /// none is given.
     /// - Throws: `CoreError`, `ProfileError`, or a `Problem` with the address.
     func core(
         server: String? = nil, authorityFile: String? = nil, key: [UInt8]? = nil,
         logLevel: CoreConfiguration.LogLevel? = nil
     ) throws -> Core {
         var (server, authority) = (server, authorityFile)
+        let key = try key ?? KeyFile.beside(self.folder)
         if Profile.exists(at: self.folder) {
             let profile = try Profile.open(at: self.folder, key: key.flatMap { StoreKey(.raw, $0) })
             defer { profile.close() }
@@ -133,6 +139,7 @@ struct ProfileOptions: ParsableArguments {
     }
 
     func open(key: StoreKey? = nil) throws -> Profile {
+        let key = try key ?? KeyFile.beside(self.folder).flatMap { StoreKey(.raw, $0) }
         do throws(ProfileError) {
             return try Profile.open(at: self.folder, key: key)
         } catch {

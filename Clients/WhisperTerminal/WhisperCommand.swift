@@ -14,7 +14,7 @@ struct WhisperCommand: AsyncParsableCommand {
             """,
         version: Release.line("whisper"),
         subcommands: [
-            InitCommand.self, RestoreCommand.self, IDCommand.self, LinkCommand.self, AddCommand.self,
+            AppCommand.self, InitCommand.self, RestoreCommand.self, IDCommand.self, LinkCommand.self, AddCommand.self,
             ContactsCommand.self,
             AcceptCommand.self, RejectCommand.self, BlockCommand.self, UnblockCommand.self,
             ChatCommand.self, SendCommand.self, RetryCommand.self, CancelCommand.self, OutboxCommand.self,

@@ -60,7 +60,7 @@ private enum Architecture {
         "TerminalText": [],
         "WhisperTerminal": nio.union([
             "WhisperClient", "WhisperCore", "TerminalText", "Contract", "Logging", "ArgumentParser",
-            "FoundationEssentials", "NIOHTTP1", "CQREncode",
+            "FoundationEssentials", "NIOHTTP1", "CQREncode", "CAppAssets",
         ]),
         "WebPages": ["Contract", "ServerCrypto", "CWebAssets"],
         "WhisperAdmin": ["Contract", "TerminalText", "ArgumentParser", "Foundation", "FoundationNetworking"],
@@ -114,6 +114,7 @@ private enum Architecture {
         "CSodium": ["ServerCrypto", "WhisperClient", "LoadTool", "TestKit", "AuthTestKit", "ServerCryptoTests"],
         "CNghttp2": ["PushCore", "PushPeers"],
         "CWebAssets": ["WebPages"],
+        "CAppAssets": ["WhisperTerminal"],
     ]
 }
 

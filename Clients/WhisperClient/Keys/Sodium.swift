@@ -61,7 +61,7 @@ package enum Sodium {
     }
 
     /// Compares in a time that says nothing about where the two differ.
-    static func areEqual(_ a: [UInt8], _ b: [UInt8]) -> Bool {
+    package static func areEqual(_ a: [UInt8], _ b: [UInt8]) -> Bool {
         a.count == b.count && sodium_memcmp(a, b, a.count) == 0
     }
 

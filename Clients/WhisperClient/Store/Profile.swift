@@ -41,7 +41,7 @@ package final class Profile: Sendable {
     }
 
     /// A sealed store gets its name when it is whole.
-    private static func isSealed(_ folder: String) -> Bool { UnlockedFile.isSealed(Self.storeFile(folder)) }
+    package static func isSealed(_ folder: String) -> Bool { UnlockedFile.isSealed(Self.storeFile(folder)) }
 
     /// Makes a new profile. Never touches one that exists.
     /// - Parameters:
@@ -280,8 +280,8 @@ package final class Profile: Sendable {
         var isAny = false
         // The phrase goes first: without it, and without a preamble, nothing of the rest is anybody's.
         let phrase = Self.phraseFile(folder)
-        for file in [phrase, phrase + StoreFiles.partialSuffix] + databases + [store + StoreFiles.replacedSuffix] + logs
-        {
+        let words = [phrase, phrase + StoreFiles.partialSuffix, folder + "/" + Self.keyName]
+        for file in words + databases + [store + StoreFiles.replacedSuffix] + logs {
             guard access(file, F_OK) == 0 else { continue }
             guard StoreFiles.erase(file) else { throw .unusable("cannot delete \(file)") }
             isAny = true
@@ -318,6 +318,8 @@ package final class Profile: Sendable {
 
     private static let phraseName = "phrase"
     private static let storeName = "whisper.sqlite"
+    /// The file beside a sealed store in which a host may keep its key.
+    package static let keyName = "key"
     /// Where the words of a profile stand that has no key.
     package static func phraseFile(_ folder: String) -> String { folder + "/" + Self.phraseName }
     private static func storeFile(_ folder: String) -> String { folder + "/" + Self.storeName }

@@ -37,11 +37,6 @@ struct DaemonCommand: AsyncParsableCommand {
     @Flag(name: .customLong("openrpc"), help: "Print the OpenRPC document of all verbs, and end.") var isDescribing =
         false
 
-    /// Programs that are connected to the socket.
-    private static let programsMax = 16
-    /// How long one more waits for another to be gone.
-    private static let placeWait: DispatchTimeInterval = .seconds(5)
-
     private static func level(_ word: String) throws -> CoreConfiguration.LogLevel {
         guard let level = CoreConfiguration.LogLevel(rawValue: word) else {
             throw ValidationError("--log-level is debug, info, notice, warning or error.")
@@ -86,17 +81,20 @@ struct DaemonCommand: AsyncParsableCommand {
         let queue = DispatchQueue(label: "whisper-daemon")
         let socket = try self.socket.map { try DaemonSocket(at: $0) }
         defer { socket?.close() }
-        let own = self.ownSocket()
+        let own = DaemonPrograms.ownSocket(of: self.options)
         defer { own?.close() }
-        let places = DispatchSemaphore(value: Self.programsMax)
+        let about = AppDoor.About(
+            profile: self.options.profile, server: core.configuration.server, isOlder: true)
+        let app = AppHost(core, about, keeping: self.options.doorFile) { ended.tell() }
+        let programs = DaemonPrograms(core: core, app: app, ended: ended)
         if let token, let address = self.http.flatMap({ LoopbackAddress($0) }) {
             try await DaemonHTTP(core, token: token).listen(at: address)
         }
         if let webhookKey { try await self.startWebhook(core, key: webhookKey) }
         if let own {
-            DispatchQueue(label: "whisper-daemon-own").async { Self.serve(own, core, places, ended) }
+            DispatchQueue(label: "whisper-daemon-own").async { programs.serve(own) }
         }
-        if let socket { queue.async { Self.serve(socket, core, places, ended) } }
+        if let socket { queue.async { programs.serve(socket) } }
         if socket != nil || self.http != nil || self.webhook != nil {
             await ended.wait()
         } else {
@@ -108,19 +106,8 @@ struct DaemonCommand: AsyncParsableCommand {
             }
             await ended.wait()
         }
+        await app.close()
         for source in signals { source.cancel() }
-    }
-
-    /// Other commands of the profile find the daemon there.
-    /// - Returns: `nil` if the place cannot be used: the daemon serves its programs all the same.
-    private func ownSocket() -> DaemonSocket? {
-        do {
-            return try DaemonSocket(at: self.options.daemonSocket)
-        } catch {
-            let words = "Other commands of this profile cannot use the daemon: \(error)\n"
-            DaemonSession.write(Array(words.utf8), to: STDERR_FILENO)
-            return nil
-        }
     }
 
     /// It connects, because nobody else may be there to ask for it.
@@ -154,43 +141,5 @@ struct DaemonCommand: AsyncParsableCommand {
         } catch let error as CoreError {
             throw Problem(error.message)
         }
-    }
-
-    /// Serves programs side by side. One that has no place is told so and sent away.
-    private static func serve(_ socket: DaemonSocket, _ core: Core, _ places: DispatchSemaphore, _ ended: Ended) {
-        while let program = socket.accept() {
-            // A program that was started anew may come before its end was seen.
-            guard places.wait(timeout: .now() + Self.placeWait) == .success else {
-                DaemonSession.write(JSONRPC.isFull + [0x0A], to: program)
-                close(program)
-                continue
-            }
-            DispatchQueue(label: "whisper-daemon-requests").async {
-                if let seat = core.seat() {
-                    DaemonSession(core, at: seat, input: program, output: program) {
-                        shutdown(program, Int32(SHUT_RDWR))
-                    }.serve()
-                }
-                close(program)
-                places.signal()
-            }
-        }
-        ended.tell()
-    }
-}
-
-/// That the daemon is to end: its program has gone, or a signal has come.
-private final class Ended: Sendable {
-    private let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingOldest(1))
-
-    func tell() { self.continuation.finish() }
-    func wait() async { for await _ in self.stream {} }
-
-    func on(_ number: Int32) -> any DispatchSourceSignal {
-        signal(number, SIG_IGN)
-        let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-        source.setEventHandler { self.tell() }
-        source.resume()
-        return source
     }
 }

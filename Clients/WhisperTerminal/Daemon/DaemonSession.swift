@@ -13,6 +13,8 @@ final class DaemonSession: Sendable {
     private let seat: CoreSeat
     private let input: Int32
     private let output: Int32
+    /// Opens the app's door, if this daemon can.
+    private let app: AppHost?
     /// Makes the other end's input end, if that can be done.
     private let cut: @Sendable () -> Void
     private let isOver = Mutex(false)
@@ -20,8 +22,11 @@ final class DaemonSession: Sendable {
     private let writing = Mutex(())
 
     /// - Parameter seat: of this program. It is left in the end.
-    init(_ core: Core, at seat: CoreSeat, input: Int32, output: Int32, cut: @escaping @Sendable () -> Void) {
-        (self.core, self.seat, self.input, self.output, self.cut) = (core, seat, input, output, cut)
+    init(
+        _ core: Core, at seat: CoreSeat, input: Int32, output: Int32, app: AppHost? = nil,
+        cut: @escaping @Sendable () -> Void
+    ) {
+        (self.core, self.seat, self.input, self.output, self.app, self.cut) = (core, seat, input, output, app, cut)
     }
 
     /// Returns when the program has gone, or the core is closed. It blocks its thread.
@@ -36,8 +41,11 @@ final class DaemonSession: Sendable {
             switch line {
             case .tooLong: self.write(JSONRPC.tooLong)
             case .text(let request):
-                let (core, seat) = (self.core, self.seat)
-                let answer = Blocking.wait { await JSONRPC.answer(request, from: core, at: seat) }
+                let (core, seat, app) = (self.core, self.seat, self.app)
+                let answer = Blocking.wait { () -> [UInt8]? in
+                    if let app, let answer = await app.answer(request) { return answer }
+                    return await JSONRPC.answer(request, from: core, at: seat)
+                }
                 if let answer = answer ?? nil { self.write(answer) }
             }
         }

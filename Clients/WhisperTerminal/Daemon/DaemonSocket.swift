@@ -44,6 +44,13 @@ struct DaemonSocket {
         return descriptor
     }
 
+    /// - Returns: the process of a daemon of this user; `nil` if none listens there.
+    static func process(at path: String) -> pid_t? {
+        guard let descriptor = Self.connected(to: path) else { return nil }
+        defer { Glibc.close(descriptor) }
+        return Self.credentials(of: descriptor)?.process
+    }
+
     /// Waits for a program of this user.
     /// - Returns: `nil` once the socket is closed.
     func accept() -> Int32? {
@@ -120,11 +127,13 @@ struct DaemonSocket {
         }
     }
 
-    private static func user(of program: Int32) -> uid_t? {
+    private static func user(of program: Int32) -> uid_t? { Self.credentials(of: program)?.user }
+
+    private static func credentials(of program: Int32) -> Credentials? {
         var credentials = Credentials()
         var size = socklen_t(MemoryLayout<Credentials>.size)
         guard getsockopt(program, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0 else { return nil }
-        return credentials.user
+        return credentials
     }
 
     /// `struct ucred` of Linux.

@@ -1,3 +1,5 @@
+import FoundationEssentials
+import Glibc
 import TerminalText
 import WhisperClient
 
@@ -9,6 +11,32 @@ enum KeyFile {
         guard key.count == StoreKey.rawBytes else {
             throw Problem("The key file \(path) has not \(StoreKey.rawBytes) bytes.")
         }
+        return key
+    }
+
+    // MARK: Beside the store
+
+    private static func kept(in folder: String) -> String { folder + "/" + Profile.keyName }
+
+    /// The key that stands beside the store of a profile, if that store is sealed.
+    /// - Returns: `nil` if there is none: then the store is plain, or its key is elsewhere.
+    static func beside(_ folder: String) throws -> [UInt8]? {
+        guard Profile.isSealed(folder), access(self.kept(in: folder), F_OK) == 0 else { return nil }
+        return try self.read(self.kept(in: folder))
+    }
+
+    /// Makes the key of a profile that is yet to be made, in its folder. One that is there already is taken.
+    static func make(in folder: String) throws -> [UInt8] {
+        let path = self.kept(in: folder)
+        if access(path, F_OK) == 0 { return try self.read(path) }
+        do {
+            try FileManager.default.createDirectory(
+                atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw Problem("Cannot make the folder \(folder).")
+        }
+        let key = Sodium.random(StoreKey.rawBytes)
+        try SecretFile.write(key, to: path)
         return key
     }
 }

@@ -20,6 +20,19 @@ enum SecretFile {
         return token
     }
 
+    /// Makes a file of mode 0600, whole or not at all. One of this name is replaced.
+    /// - Throws: a `Problem` if it cannot be written.
+    static func write(_ bytes: [UInt8], to path: String) throws {
+        let partial = path + ".part"
+        unlink(partial)
+        let descriptor = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        let isWritten = descriptor >= 0 && DaemonSession.write(bytes, to: descriptor) && fsync(descriptor) == 0
+        if descriptor >= 0 { close(descriptor) }
+        guard isWritten, rename(partial, path) == 0 else {
+            throw Problem("Cannot write \(path): \(String(cString: strerror(errno))).")
+        }
+    }
+
     /// - Parameter bytesMax: one byte more is read, to see whether it ends there.
     static func read(_ path: String, for name: String, bytesMax: Int) throws -> [UInt8] {
         // Opening a pipe would wait for its writer.

@@ -134,6 +134,9 @@ struct Browser {
             ["width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600])
     }
 
+    /// From here on the page has the focus, whatever other windows do.
+    func keepFocus() async throws { try await self.devTools("Emulation.setFocusEmulationEnabled", ["enabled": true]) }
+
     func prefer(dark: Bool) async throws {
         let feature: Fields = ["name": "prefers-color-scheme", "value": dark ? "dark" : "light"]
         try await self.devTools("Emulation.setEmulatedMedia", ["features": JSON.array([feature.json])])

@@ -27,7 +27,7 @@ struct TerminalProcess {
         let process = try await ChildProcess.start(
             Command(
                 "/bin/sh", ["-c", "exec \"$0\" \"$@\" < '\(pipe)'"] + words,
-                environment: ["WHISPER_HOME": folder.path + "/home"], log: log),
+                environment: ["WHISPER_HOME": folder.path + "/home", "XDG_RUNTIME_DIR": folder.path], log: log),
             name: "whisper \(arguments[0])")
         return Self(process: process, pipe: handle, log: log)
     }

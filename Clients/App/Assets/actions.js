@@ -1,0 +1,66 @@
+// What one can do with a message: a menu, and its keys.
+import { rpc } from "./door.js";
+import { wholeTime, words } from "./text.js";
+import { button, dialog, el, say } from "./view.js";
+
+const reactions = ["👍", "❤️", "😂", "😮", "😢", "🙏"];
+
+const isText = (message) => message.kind === "text";
+const isOwn = (message) => message.direction === "out";
+
+/**
+ * @typedef {object} Orders
+ * @property {(message: any) => void} reply
+ * @property {(message: any) => void} edit
+ * @property {string} me
+ * @property {(error: Error) => void} refuse
+ */
+
+/** The orders for a message, by their keys. @param {any} message @param {string} chat @param {Orders} orders */
+function choices(message, chat, { reply, edit, refuse }) {
+  const done = (promise) => promise.catch(refuse);
+  const own = isOwn(message) && !["failed", "expired"].includes(message.state);
+  return [
+    isText(message) && { key: "r", label: words.reply, act: () => reply(message) },
+    isText(message) && { key: "+", label: words.react, act: () => open(message, chat, { reply, edit, refuse }) },
+    own && isText(message) && !message.attachment && { key: "e", label: words.edit, act: () => edit(message) },
+    isText(message) && { key: "c", label: words.copy, act: () => done(navigator.clipboard.writeText(message.text).then(() => say(words.copied))) },
+    { key: "i", label: words.info, act: () => info(message) },
+    own && isText(message) && { key: "Delete", label: words.remove, act: () => done(rpc("message_delete", { messageId: message.messageId })) },
+  ].filter(Boolean);
+}
+
+/** @returns {boolean} whether the key was an order */
+export function key(event, message, chat, orders) {
+  if (event.key === "Enter" || event.key === "F10" && event.shiftKey || event.key === "ContextMenu") {
+    open(message, chat, orders);
+    return true;
+  }
+  const choice = choices(message, chat, orders).find((each) => each.key.toLowerCase() === event.key.toLowerCase());
+  choice?.act();
+  return Boolean(choice);
+}
+
+/** Shows the menu. */
+export function open(message, chat, orders) {
+  const { refuse } = orders;
+  const own = message.reactions?.find(({ from }) => from === orders.me)?.reaction;
+  const react = (reaction) => {
+    shown.close();
+    const from = isOwn(message) ? orders.me : message.chat;
+    rpc("message_react", { chat, messageId: message.messageId, from, reaction: reaction === own ? "" : reaction }).catch(refuse);
+  };
+  const row = isText(message) && el("div", { class: "buttons", role: "group", "aria-label": words.react },
+    reactions.map((reaction) => button(reaction, () => react(reaction), { class: "reaction", "aria-pressed": String(reaction === own) })));
+  const list = choices(message, chat, orders).filter(({ key: name }) => name !== "+").map(({ label, act }) => button(label, () => {
+    shown.close();
+    act();
+  }));
+  const shown = dialog(words.message, row, el("div", { class: "menu" }, list));
+}
+
+function info(message) {
+  const [, state] = words.states[message.state] ?? [];
+  const facts = [[words.writtenAt, wholeTime(message.time)], [words.state, state], [words.messageId, message.messageId]];
+  dialog(words.info, el("dl", {}, facts.filter(([, value]) => value).map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))));
+}

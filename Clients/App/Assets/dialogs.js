@@ -1,0 +1,102 @@
+// Dialogs: somebody new, our own ID, a contact, and settings.
+import { ask, rpc } from "./door.js";
+import { applyLooks } from "./looks.js";
+import { words } from "./text.js";
+import { button, dialog, el, field, say, sentence } from "./view.js";
+
+/** As people write it, with or without dashes, in either case. */
+function asID(text) {
+  const letters = text.toUpperCase().replace(/[^A-Z0-9]/g, "").replace(/^WSP/, "");
+  return letters.length === 12 ? `WSP-${letters.match(/.{4}/g).join("-")}` : null;
+}
+
+/** @param {import("./model.js").Model} model @param {(id: string) => void} done */
+export function addPerson(model, done) {
+  const id = field(words.theirID, { required: true, placeholder: "WSP-", autocapitalize: "characters", name: "id" }, words.idHint);
+  const name = field(words.theirName, { maxlength: 200, name: "name" });
+  const add = el("button", { class: "main" }, words.add);
+  const note = el("p", { class: "hint", role: "status" });
+  const submit = async (event) => {
+    event.preventDefault();
+    const whisperId = asID(id.input.value);
+    if (!whisperId) return id.refuse(words.idWrong);
+    add.setAttribute("aria-disabled", "true");
+    note.replaceChildren(words.adding);
+    try {
+      const called = name.input.value.trim();
+      await ask("contact_add", { whisperId, ...(called ? { name: called } : {}) });
+      shown.close();
+      done(whisperId);
+    } catch (error) {
+      note.replaceChildren();
+      add.removeAttribute("aria-disabled");
+      if (error.code === "nameTaken" || error.field === "name") return name.refuse(error.message);
+      id.refuse({ offline: words.addOffline, unreachable: words.addOffline, notFound: words.nobody, invalidField: words.nobody }[error.code] ?? error.message);
+    }
+  };
+  const shown = dialog(words.add, el("form", { novalidate: true, submit }, id.box, name.box, note, el("div", { class: "buttons" }, add)));
+  id.input.focus();
+}
+
+/** @param {import("./model.js").Model} model */
+export function myID(model) {
+  dialog(words.yourID, ...idParts(model));
+}
+
+function idParts({ me }) {
+  const id = me.whisperId ?? me.likelyId ?? "";
+  const copy = button(words.copy, async () => {
+    await navigator.clipboard.writeText(id);
+    copy.replaceChildren(words.copied);
+    say(words.copied);
+  });
+  return [
+    el("p", {}, me.whisperId ? words.yourIDText : words.noID),
+    el("p", { class: "code", id: "my-id" }, id), el("div", { class: "buttons" }, copy),
+  ];
+}
+
+/** A contact, and the number that both compare. */
+export async function person(model, whisperId) {
+  const { number } = await rpc("contact_safety", { whisperId });
+  const name = model.nameOf(whisperId);
+  const contact = model.contacts.get(whisperId);
+  const match = button(contact?.isVerified ? `✓ ${words.verified}` : words.match, async () => {
+    await rpc("contact_verify", { whisperId, isVerified: true });
+    await model.readList();
+    match.replaceChildren(`✓ ${words.verified}`);
+  });
+  dialog(
+    words.about(name), el("p", { class: "code" }, whisperId), el("h3", {}, ...sentence(words.safetyTitle, { name })),
+    el("p", { class: "code number" }, number.split(" ").map((group) => [el("span", {}, group), " "])), el("p", { class: "hint" }, words.safety),
+    el("div", { class: "buttons" }, match));
+}
+
+/** @param {{quit: () => void}} orders */
+export async function settings(state, model, { quit }) {
+  const [looks, kept] = await Promise.all([applyLooks(), rpc("settings_get")]);
+  const keep = async (key, value) => {
+    await rpc("host_set", { key, value });
+    await applyLooks();
+  };
+  const theme = choice(words.theme, Object.entries(words.themes), looks.theme ?? "system", (value) => keep("theme", value === "system" ? "" : value));
+  const size = choice(words.size, ["100", "125", "150", "200", "300"].map((each) => [each, `${each} %`]), looks.size ?? "100", (value) => keep("size", value === "100" ? "" : value));
+  const sure = el("p", { class: "hint" }, words.quitSure);
+  dialog(
+    words.settings, el("h3", {}, words.yourID), ...idParts(model), theme, size,
+    toggle(words.receipts, kept.settings.readReceipts, (readReceipts) => rpc("settings_set", { readReceipts })),
+    toggle(words.typingSetting, kept.settings.typing, (typing) => rpc("settings_set", { typing })),
+    el("dl", {}, [[words.profile, state.profile], [words.serverName, state.server], [words.version, state.version]]
+      .map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),
+    sure, el("div", { class: "buttons" }, button(words.quit, quit, { id: "quit" })));
+}
+
+function choice(label, options, value, change) {
+  const select = el("select", { change: () => change(select.value) }, options.map(([name, text]) => el("option", { value: name, selected: name === value }, text)));
+  return el("label", { class: "row" }, el("span", {}, label), select);
+}
+
+function toggle(label, value, change) {
+  const box = el("input", { type: "checkbox", checked: value, change: () => change(box.checked) });
+  return el("label", { class: "row" }, el("span", {}, label), box);
+}

@@ -1,0 +1,201 @@
+// The way to the daemon: a session, requests, and the stream of events.
+
+const consumer = "app";
+const keyName = "whisper.key";
+/** Events are acknowledged after so many, or after so long. */
+const ackedAtOnce = 64;
+const ackedWithin = 500;
+/** An answer of the server that does not come by the stream is asked for. */
+const answeredWithin = 20_000;
+const askedAgainMax = 3;
+/** Pauses between attempts at a lost stream; the last one stays. */
+const pauses = [250, 500, 1_000, 2_000, 4_000];
+
+/** The daemon, or the server, did not do it. */
+export class Refusal extends Error {
+  /** @param {{code: string, message: string, field?: string, [more: string]: unknown}} error */
+  constructor(error) {
+    super(error.message);
+    this.code = error.code;
+    this.field = error.field;
+  }
+}
+
+/** This window has no session any more. */
+export class Ended extends Error {}
+
+let key = localStorage.getItem(keyName) ?? "";
+
+/** Takes the launch token out of the address before anything else, and begins a session with it. */
+export async function begin() {
+  const token = location.hash.slice(1);
+  history.replaceState(history.state, "", "/");
+  if (!token) return;
+  const answer = await post("/session", { token });
+  if (!answer.ok) return;
+  key = (await answer.json()).key;
+  localStorage.setItem(keyName, key);
+}
+
+const post = (path, body, keepalive = false) => fetch(path, {
+  method: "POST", body: JSON.stringify(body), keepalive,
+  headers: { "Content-Type": "application/json", "Whisper-Key": key },
+});
+
+const checked = (answer) => {
+  if (answer.status === 401) throw new Ended();
+  return answer;
+};
+
+/** @returns {Promise<{state: string, profile: string, server: string, version: string, assets: string, isOlder: boolean}>} */
+export async function about() {
+  return (checked(await fetch("/app", { headers: { "Whisper-Key": key } }))).json();
+}
+
+/** Ends the session, and the daemon if so asked. @param {boolean} quit */
+export async function leave(quit) {
+  localStorage.removeItem(keyName);
+  await post("/session/end", { quit });
+}
+
+let requests = 0;
+
+/** Does a verb of the core. @returns {Promise<any>} its result @throws {Refusal} */
+export const rpc = (method, params = {}) => send("/rpc", method, params);
+/** The same for small verbs, which are done also if the page goes meanwhile. */
+export const lastly = (method, params) => send("/rpc", method, params, true);
+
+async function send(path, method, params, keepalive) {
+  const answer = checked(await post(path, { jsonrpc: "2.0", id: (requests += 1), method, params }, keepalive));
+  if (!answer.ok) throw new Refusal({ code: "unreachable", message: `The daemon answered ${answer.status}.` });
+  const { result, error } = await answer.json();
+  if (error) throw new Refusal(error.data ?? error);
+  return result;
+}
+
+/** @type {Map<string, (answer: any) => void>} */
+const asked = new Map();
+
+/** Does a verb that the server answers. @returns {Promise<any>} its result @throws {Refusal} */
+export async function ask(method, params = {}) {
+  const corrId = crypto.randomUUID();
+  const answer = new Promise((resolve) => asked.set(corrId, resolve));
+  try {
+    await send(`/rpc?consumer=${consumer}`, method, { ...params, corrId });
+    for (let count = 0; count < askedAgainMax; count += 1) {
+      const late = new Promise((resolve) => setTimeout(resolve, answeredWithin));
+      const { result, error } = await Promise.race([answer, late]) ?? await rpc("answer_get", { of: corrId });
+      if (error) throw new Refusal(error);
+      if (result) return result;
+    }
+    throw new Refusal({ code: "unreachable", message: "The server does not answer." });
+  } finally {
+    asked.delete(corrId);
+  }
+}
+
+/**
+ * @typedef {object} Reader
+ * @property {(subscribed: {isKnown: boolean}) => void} began a stream has begun, and with `isKnown` nothing is missing
+ * @property {(events: any[]) => void} came in their order, once per frame
+ * @property {() => void} lost
+ * @property {(why: "busy" | "taken" | "ended") => void} over another window has the stream, or there is no session
+ */
+
+/** Reads events until the stream is over. @param {Reader} reader @param {boolean} takes from another window */
+export async function read(reader, takes = false) {
+  for (let failures = 0; ;) {
+    const line = new Line(reader);
+    try {
+      await line.read(takes);
+    } catch (error) {
+      if (error instanceof Ended) return reader.over("ended");
+    }
+    if (line.isOver) return reader.over(line.isOver);
+    if (line.hasBegun) [failures, takes] = [0, false];
+    reader.lost();
+    await new Promise((resolve) => setTimeout(resolve, pauses[Math.min(failures, pauses.length - 1)]));
+    failures += 1;
+  }
+}
+
+/** The newest event that was acknowledged or drawn. */
+let newest = 0;
+
+/** One stream, from its beginning to its end. */
+class Line {
+  hasBegun = false;
+  /** @type {"busy" | "taken" | undefined} */
+  isOver;
+  #reader;
+  #waiting = [];
+  #undrawn = 0;
+  #timer;
+  #floor = 0;
+
+  constructor(reader) {
+    this.#reader = reader;
+  }
+
+  async read(takes) {
+    const headers = { "Whisper-Key": key };
+    if (newest) headers["Last-Event-ID"] = String(newest);
+    const cut = new AbortController();
+    const address = `/events?consumer=${consumer}${takes ? "&take=1" : ""}`;
+    const answer = checked(await fetch(address, { headers, signal: cut.signal }));
+    if (answer.status === 409) {
+      const { error } = await answer.json();
+      // Another daemon, or another store, counts anew.
+      if (error?.code === "unknownConsumer") newest = 0;
+      if (error?.code === "busyReader") this.isOver = "busy";
+      return;
+    }
+    if (!answer.ok) return;
+    let text = "";
+    for await (const part of answer.body.pipeThrough(new TextDecoderStream())) {
+      text += part;
+      const blocks = text.split("\n\n");
+      text = blocks.pop();
+      for (const block of blocks) this.#take(block);
+      if (this.isOver) return cut.abort();
+    }
+  }
+
+  #take(block) {
+    const data = block.split("\n").find((line) => line.startsWith("data: "));
+    if (!data) return;
+    const { seq, event } = JSON.parse(data.slice(6));
+    if (seq <= this.#floor) return;
+    if (seq) newest = Math.max(newest, seq);
+    switch (event.type) {
+      case "subscribed":
+        this.hasBegun = true;
+        // A fresh page reads everything anew. Events of before would overwrite what it reads.
+        if (!newest || !event.isKnown) this.#floor = newest = event.newest;
+        this.#reader.began(event);
+        return this.#acknowledge();
+      case "taken":
+        this.isOver = "taken";
+        return;
+      case "answer":
+        asked.get(event.corrId)?.(event);
+    }
+    this.#waiting.push(event);
+    if (this.#waiting.length > 1) return;
+    const give = () => {
+      const events = this.#waiting.splice(0);
+      this.#undrawn += events.length;
+      this.#reader.came(events);
+      if (this.#undrawn >= ackedAtOnce) this.#acknowledge();
+      else this.#timer ??= setTimeout(() => this.#acknowledge(), ackedWithin);
+    };
+    if (document.hidden) setTimeout(give, 1_000);
+    else requestAnimationFrame(give);
+  }
+
+  #acknowledge() {
+    clearTimeout(this.#timer);
+    [this.#timer, this.#undrawn] = [undefined, 0];
+    if (newest) rpc("events_ack", { consumer, seq: newest }).catch(() => {});
+  }
+}

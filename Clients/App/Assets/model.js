@@ -1,0 +1,332 @@
+// What the window knows: the chats, the messages of the open one, and the connection. The core has everything else.
+import { lastly, rpc } from "./door.js";
+
+const pageSize = 50;
+/** Messages in the document; beyond it the far end goes, in whole pages. */
+const messagesMax = 200;
+const listSize = 200;
+/** The list is read once for many events. */
+const listPause = 100;
+const draftPause = 400;
+/** As the core has it: somebody silent for so long has stopped. */
+const typingFor = 6_000;
+
+/** @param {any} message */
+export const keyOf = (message) => `${message.direction} ${message.chat} ${message.messageId}`;
+export const chatOf = (message) => message.groupId ?? message.chat;
+
+export class Model {
+  /** @type {{hasIdentity: boolean, whisperId?: string, likelyId?: string}} */
+  me = { hasIdentity: true };
+  /** @type {any[]} */
+  chats = [];
+  /** @type {any[]} contacts without a chat */
+  others = [];
+  /** @type {Map<string, any>} */
+  contacts = new Map();
+  hasRead = false;
+  /** @type {{state: string, reason?: string, retryInMs?: number, bannedUntil?: number, since: number}} */
+  connection = { state: "connecting", since: Date.now() };
+  /** @type {Open | null} */
+  open = null;
+  /** @type {Map<string, number>} who types, until when */
+  typing = new Map();
+  /** @type {Map<string, any>} */
+  presence = new Map();
+  /** @type {any} */
+  alarm = null;
+  #changed;
+  #timer;
+  /** Events about the connection so far. */
+  #connections = 0;
+
+  /** @param {() => void} changed */
+  constructor(changed) {
+    this.#changed = changed;
+  }
+
+  changed() {
+    this.#changed();
+  }
+
+  row(chat) {
+    return this.chats.find((row) => row.chat === chat);
+  }
+
+  nameOf(chat) {
+    return this.row(chat)?.name ?? this.contacts.get(chat)?.name ?? chat;
+  }
+
+  get unread() {
+    return this.chats.reduce((sum, row) => sum + (row.isMuted ? 0 : row.unread), 0);
+  }
+
+  async readAll() {
+    this.me = await rpc("identity_show");
+    await this.readStatus();
+    await Promise.all([this.readList(), this.open?.readAgain()]);
+  }
+
+  async readStatus() {
+    const count = this.#connections;
+    const status = await rpc("session_status");
+    // An event that came meanwhile is newer.
+    if (count !== this.#connections) return;
+    const state = status.isOnline ? "online" : status.isConnecting ? "connecting" : "unconnected";
+    if (state !== this.connection.state) this.connection = { state, since: Date.now() };
+    if (status.isBanned && !status.isOnline) {
+      this.connection = { state: "stopped", reason: "banned", bannedUntil: status.bannedUntil, since: Date.now() };
+    }
+    this.changed();
+  }
+
+  /** Reads the list soon. */
+  readListSoon() {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.readList().catch(() => {});
+    }, listPause);
+  }
+
+  async readList() {
+    const [{ chats }, { contacts }] = await Promise.all([rpc("chat_list", { limit: listSize }), rpc("contact_list")]);
+    const pinned = (row) => (row.isPinned ? 0 : 1);
+    this.chats = chats.sort((a, b) => pinned(a) - pinned(b));
+    this.contacts = new Map(contacts.map((contact) => [contact.whisperId, contact]));
+    const known = new Set(chats.map((row) => row.chat));
+    this.others = contacts.filter(({ whisperId }) => !known.has(whisperId));
+    this.hasRead = true;
+    this.changed();
+  }
+
+  /** @param {any} event */
+  take(event) {
+    switch (event.type) {
+      case "connection":
+        this.#connections += 1;
+        if (event.state === "online") rpc("identity_show").then((me) => { this.me = me; this.changed(); }, () => {});
+        if (event.state !== "online") {
+          this.presence.clear();
+          this.typing.clear();
+        }
+        // The time of the first loss counts: attempts in between are part of it.
+        this.connection = { ...event, since: this.connection.state === "online" || event.state === "online" ? Date.now() : this.connection.since };
+        break;
+      case "messageReceived":
+        this.typing.delete(event.message.chat);
+        this.readListSoon();
+        if (chatOf(event.message) === this.open?.chat) this.open.readNewer();
+        break;
+      case "messageChanged":
+        this.readListSoon();
+        if (chatOf(event.message) === this.open?.chat) this.open.take(event.message);
+        break;
+      case "typing":
+        if (event.isTyping) {
+          this.typing.set(event.chat, Date.now() + typingFor);
+          setTimeout(() => this.#endTyping(event.chat), typingFor + 50);
+        } else {
+          this.typing.delete(event.chat);
+        }
+        break;
+      case "presence":
+        this.presence.set(event.whisperId, event);
+        break;
+      case "alarm":
+        if (event.kind.endsWith("Keys")) this.alarm = event;
+        break;
+      case "eventsLost":
+        this.readAll().catch(() => {});
+        break;
+      case "contactChanged":
+      case "requestReceived":
+      case "groupChanged":
+      case "chatChanged":
+      case "backup":
+        this.readListSoon();
+    }
+    this.changed();
+  }
+
+  #endTyping(chat) {
+    if ((this.typing.get(chat) ?? 0) > Date.now()) return;
+    this.typing.delete(chat);
+    this.changed();
+  }
+}
+
+/** The open chat: a part of its messages without a gap. Reads are done one after the other. */
+export class Open {
+  /** @type {any[]} */
+  messages = [];
+  hasOlder = false;
+  hasNewer = false;
+  hasRead = false;
+  /** Where reading had ended when the chat was opened. @type {number | undefined} */
+  firstUnread;
+  /** Messages that came while the end was not in sight. */
+  unseen = 0;
+  #model;
+  #turn = Promise.resolve();
+  #isReading = false;
+  /** Messages that have changed during a read. @type {Map<string, any>} */
+  #stale = new Map();
+  #draftTimer;
+  #clientId = "";
+
+  /** @param {Model} model @param {string} chat @param {number} [wanted] the number of a message */
+  constructor(model, chat, wanted) {
+    this.chat = chat;
+    this.#model = model;
+    const row = model.row(chat);
+    this.firstUnread = row?.firstUnread;
+    this.wanted = wanted;
+    this.draft = row?.draft ?? "";
+  }
+
+  get row() {
+    return this.#model.row(this.chat);
+  }
+
+  get isOpen() {
+    return this.#model.open === this;
+  }
+
+  get isStranger() {
+    return this.row?.isStranger ?? false;
+  }
+
+  /** The Whisper ID of a message's author. */
+  authorOf(message) {
+    return message.direction === "out" ? this.#model.me.whisperId : message.chat;
+  }
+
+  /** A message that is here, by its id and author. */
+  find(messageId, author) {
+    return this.messages.find((message) => message.messageId === messageId && this.authorOf(message) === author);
+  }
+
+  /** Where it was asked for, or reading ended, else the end. @param {number} [number] of a message */
+  readFirst(number = this.firstUnread) {
+    const place = number ? { around: number } : {};
+    return this.#read(place, (page) => this.#replace(page));
+  }
+
+  /** What is in sight, after events were missed. */
+  readAgain() {
+    const first = this.messages[0]?.number;
+    if (!first) return this.readFirst();
+    return this.#read({ after: first - 1, limit: messagesMax }, (page) => this.#replace({ ...page, hasOlder: this.hasOlder }));
+  }
+
+  readOlder() {
+    const first = this.messages[0]?.number;
+    if (!first || !this.hasOlder) return Promise.resolve();
+    return this.#read({ before: first }, (page) => {
+      this.messages.unshift(...page.messages);
+      this.hasOlder = page.hasOlder;
+      if (this.messages.length > messagesMax) {
+        this.messages.length -= pageSize;
+        this.hasNewer = true;
+      }
+    });
+  }
+
+  /** @param {boolean} [all] also if the end is not here */
+  readNewer(all = false) {
+    if (this.hasNewer && !all) {
+      this.unseen += 1;
+      return Promise.resolve();
+    }
+    return this.#read({ after: () => this.messages.at(-1)?.number ?? 0 }, (page) => {
+      this.messages.push(...page.messages);
+      this.hasNewer = page.hasNewer;
+      if (this.messages.length > messagesMax) {
+        this.messages.splice(0, this.messages.length - messagesMax + pageSize);
+        this.hasOlder = true;
+      }
+    });
+  }
+
+  readEnd() {
+    return this.#read({}, (page) => this.#replace(page));
+  }
+
+  #replace(page) {
+    this.messages = page.messages;
+    this.hasOlder = page.hasOlder;
+    this.hasNewer = page.hasNewer;
+  }
+
+  #read(place, use) {
+    const read = this.#turn.then(async () => {
+      this.#isReading = true;
+      const { after } = place;
+      const bounds = typeof after === "function" ? { after: after() } : place;
+      const page = await rpc("chat_get", { chat: this.chat, limit: pageSize, ...bounds });
+      use(page);
+      this.hasRead = true;
+      // Nothing old overwrites anything new.
+      const stale = [...this.#stale.values()];
+      this.#stale.clear();
+      this.#isReading = false;
+      for (const message of stale) this.#put(await this.#info(message));
+      this.#model.changed();
+    });
+    this.#turn = read.catch(() => { this.#isReading = false; });
+    return read;
+  }
+
+  async #info({ messageId, direction, chat }) {
+    const from = direction === "in" ? { from: chat } : {};
+    return (await rpc("message_info", { messageId, ...from })).message;
+  }
+
+  /** A message has changed. */
+  take(message) {
+    if (this.#isReading) this.#stale.set(keyOf(message), message);
+    else this.#put(message);
+  }
+
+  #put(message) {
+    const place = this.messages.findIndex((each) => keyOf(each) === keyOf(message));
+    if (place < 0) return;
+    this.messages[place] = { ...message, number: this.messages[place].number };
+  }
+
+  /** Marks what is in sight as read. Strangers are told nothing. */
+  async markRead() {
+    const last = this.messages.at(-1);
+    if (!last || this.isStranger || !this.messages.some(({ isRead }) => isRead === false)) return;
+    for (const message of this.messages) if (message.isRead === false) message.isRead = true;
+    await rpc("chat_read", { chat: this.chat, upTo: last.number });
+  }
+
+  /** Sends, once: the same text after a break has the same id. @param {string} text @param {any} [answered] a message */
+  async send(text, answered) {
+    this.#clientId ||= crypto.randomUUID();
+    clearTimeout(this.#draftTimer);
+    const reply = answered ? { replyTo: answered.messageId, replyFrom: this.authorOf(answered) } : {};
+    await rpc("message_send", { to: this.chat, text, clientId: this.#clientId, ...reply });
+    this.#clientId = "";
+    this.firstUnread = undefined;
+    this.draft = "";
+    await rpc("chat_draft", { chat: this.chat, text: "" }).catch(() => {});
+    this.#model.readListSoon();
+    await (this.hasNewer ? this.readEnd() : this.readNewer());
+  }
+
+  /** @param {string} text */
+  keepDraft(text) {
+    this.draft = text;
+    this.#clientId = "";
+    clearTimeout(this.#draftTimer);
+    this.#draftTimer = setTimeout(() => this.flushDraft(), draftPause);
+  }
+
+  flushDraft() {
+    clearTimeout(this.#draftTimer);
+    if (this.draft === (this.row?.draft ?? "")) return;
+    lastly("chat_draft", { chat: this.chat, text: this.draft }).catch(() => {});
+  }
+}

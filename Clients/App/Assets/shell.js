@@ -1,0 +1,341 @@
+// The window: list at one side, chat at the other, and what must be said about the connection.
+import { ChatView } from "./chat.js";
+import { addPerson, myID, settings } from "./dialogs.js";
+import { leave, read, rpc } from "./door.js";
+import { applyLooks } from "./looks.js";
+import { chatOf, Model, Open } from "./model.js";
+import { timeInList, words } from "./text.js";
+import { alarm, bdi, button, draw, el, field, keyed, page, say, sentence, set, signButton } from "./view.js";
+
+/** A short loss of the server is nobody's business. */
+const bannerAfter = 2_000;
+const searchPause = 150;
+
+/** A page with one sentence, when there is nothing else to do. */
+export function stopped(text, ...more) {
+  document.title = words.appName;
+  page(el("h1", {}, words.appName), el("p", {}, text), more.length > 0 && el("div", { class: "buttons" }, ...more));
+}
+
+/** The whole window. @param {boolean} connects whether the daemon is to connect */
+export async function open(state, connects) {
+  await applyLooks();
+  const shell = new Shell(state, connects);
+  await shell.run();
+}
+
+class Shell {
+  #state;
+  #connects;
+  #model = new Model(() => draw(this.#draw));
+  #main;
+  #list;
+  #found;
+  #search;
+  #searchTimer;
+  #requests;
+  #others;
+  #empty;
+  #banner;
+  #pane;
+  /** @type {ChatView | null} */
+  #chat = null;
+  #bannerTimer;
+
+  constructor(state, connects) {
+    this.#state = state;
+    this.#connects = connects;
+    this.#build();
+    addEventListener("popstate", () => this.#show(history.state?.chat));
+    addEventListener("keydown", (event) => this.#key(event));
+    document.addEventListener("visibilitychange", () => this.#model.changed());
+    addEventListener("pagehide", () => this.#model.open?.flushDraft());
+    addEventListener("focus", () => this.#model.changed());
+  }
+
+  #build() {
+    this.#list = el("ul", { class: "chats" });
+    this.#found = el("ul", { class: "chats", id: "found", hidden: true });
+    this.#search = el("input", { type: "search", "aria-label": words.search, placeholder: words.search, input: () => this.#searchSoon(), keydown: (event) => this.#keyInSearch(event) });
+    this.#requests = el("section", { hidden: true }, el("h2", {}, words.requests), el("ul", { class: "chats" }));
+    this.#others = el("section", { hidden: true }, el("h2", {}, words.contacts), el("ul", { class: "chats" }));
+    this.#empty = el(
+      "div", { class: "empty", hidden: true }, el("p", { class: "large" }, words.empty), el("p", {}, words.emptyText),
+      el("div", { class: "buttons" }, button(words.add, () => this.#add(), { class: "main" }), button(words.myCode, () => myID(this.#model))));
+    this.#banner = el("div", { class: "banner", role: "status", hidden: true });
+    this.#pane = el("section", { id: "pane", "aria-label": words.chat });
+    const menu = signButton("more", words.menu, () => this.#openMenu(), { "aria-haspopup": "dialog" });
+    this.#main = el(
+      "main", { class: "window" }, this.#banner,
+      el("nav", { id: "list", "aria-label": words.chats },
+        el("header", {}, el("h1", {}, words.appName), signButton("people", words.myCode, () => myID(this.#model)),
+          signButton("add", words.add, () => this.#add(), { id: "add" }), menu),
+        el("div", { class: "search" }, this.#search), el("div", { class: "scroll" }, this.#found, this.#requests, this.#list, this.#others, this.#empty)),
+      this.#pane);
+    document.getElementById("app").replaceChildren(this.#main);
+  }
+
+  async run(takes = false) {
+    if (this.#connects) await rpc("connect");
+    const reader = {
+      began: ({ isKnown }) => {
+        if (this.#model.hasRead && isKnown) return this.#model.readStatus().catch(() => {});
+        this.#model.readAll().then(() => {
+          if (!this.#model.open) this.#show(history.state?.chat);
+        }, () => {});
+      },
+      came: (events) => events.forEach((event) => this.#take(event)),
+      lost: () => {
+        this.#model.connection = { state: "gone", since: this.#model.connection.state === "gone" ? this.#model.connection.since : Date.now() };
+        this.#model.changed();
+      },
+      over: (why) => this.#end(why),
+    };
+    read(reader, takes);
+  }
+
+  #end(why) {
+    this.#chat?.close();
+    if (why === "ended") return stopped(words.stopped);
+    const here = button(words.useHere, () => {
+      this.#chat = null;
+      this.#model = new Model(() => draw(this.#draw));
+      this.#build();
+      this.run(true);
+    }, { class: "main", id: "use-here" });
+    stopped(why === "busy" ? words.busy : words.taken, here);
+  }
+
+  #take(event) {
+    this.#model.take(event);
+    if (event.type === "messageReceived") this.#chat?.told(event.message);
+    if (event.type === "alarm" && event.kind.endsWith("Keys")) {
+      alarm(words.alarm.replaceAll("{name}", this.#model.nameOf(event.whisperId)));
+    }
+    if (event.type === "backup" && event.state === "restored" && event.added > 0) say(words.came(event.added, event.missing));
+  }
+
+  // MARK: What is open
+
+  /** Goes to a chat, as to a page. */
+  #go(chat, wanted) {
+    if (history.state?.chat !== chat) history[history.state?.chat && innerWidth >= 640 ? "replaceState" : "pushState"]({ chat }, "", "/");
+    this.#show(chat, wanted);
+    this.#chat?.focus();
+  }
+
+  #show(chat, wanted) {
+    this.#chat?.close();
+    this.#chat = null;
+    set(this.#main, "data-view", chat ? "chat" : "list");
+    if (!chat) {
+      this.#model.open = null;
+      this.#pane.replaceChildren(el("p", { class: "choose" }, words.choose));
+      return this.#model.changed();
+    }
+    this.#model.open = new Open(this.#model, chat, wanted);
+    this.#chat = new ChatView(this.#model, this.#model.open, this.#pane, () => this.#back());
+    this.#model.changed();
+  }
+
+  #back() {
+    const chat = this.#model.open?.chat;
+    history.replaceState({}, "", "/");
+    this.#show(undefined);
+    this.#main.querySelector(`[data-key="${CSS.escape(chat ?? "")}"] button`)?.focus();
+  }
+
+  // MARK: Search
+
+  #searchSoon() {
+    clearTimeout(this.#searchTimer);
+    this.#searchTimer = setTimeout(() => this.#find(), searchPause);
+  }
+
+  async #find() {
+    const text = this.#search.value.trim();
+    const { messages } = text ? await rpc("search", { text }).catch(() => ({ messages: [] })) : { messages: [] };
+    if (text !== this.#search.value.trim()) return;
+    set(this.#main, "data-searching", text ? true : null);
+    this.#found.hidden = !text;
+    if (text) say(words.found(messages.length));
+    const row = (message) => {
+      const chat = chatOf(message);
+      const name = this.#model.nameOf(chat);
+      return el("li", {}, el("button", { type: "button", click: () => this.#go(chat, message.number) },
+        picture(name), el("span", { class: "name" }, bdi(name)), el("span", { class: "time" }, timeInList(message.time)), el("span", { class: "last" }, bdi(message.text))));
+    };
+    this.#found.replaceChildren(...messages.map(row), ...(text && messages.length === 0 ? [el("li", { class: "none" }, words.found(0))] : []));
+  }
+
+  /** @param {KeyboardEvent} event */
+  #keyInSearch(event) {
+    if (event.key === "Escape" && this.#search.value) {
+      event.preventDefault();
+      this.#search.value = "";
+      this.#find();
+    } else if (event.key === "ArrowDown") {
+      event.preventDefault();
+      this.#main.querySelector("#list .chats:not([hidden]) button")?.focus();
+    }
+  }
+
+  async #add() {
+    addPerson(this.#model, async (id) => {
+      await this.#model.readList();
+      this.#go(id);
+    });
+  }
+
+  #openMenu() {
+    settings(this.#state, this.#model, {
+      quit: async () => {
+        await leave(true);
+        stopped(words.closed);
+      },
+    });
+  }
+
+  /** @param {KeyboardEvent} event */
+  #key(event) {
+    if (document.querySelector("dialog[open]")) return;
+    if (event.key === "Escape" && this.#model.open && !event.defaultPrevented) {
+      if (!this.#chat?.escape()) this.#back();
+    }
+    if (event.ctrlKey && event.key === "k") {
+      event.preventDefault();
+      if (this.#model.open && innerWidth < 640) this.#back();
+      this.#search.focus();
+    }
+    if (!event.altKey) return;
+    const places = { Digit1: "list", Digit2: "messages", Digit3: "composer" };
+    if (event.shiftKey && places[event.code]) {
+      event.preventDefault();
+      if (places[event.code] === "list") this.#list.querySelector("button")?.focus();
+      else this.#chat?.focus(places[event.code]);
+    } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      event.preventDefault();
+      const rows = this.#rows().filter((row) => !event.shiftKey || row.unread > 0);
+      const here = rows.findIndex(({ chat }) => chat === this.#model.open?.chat);
+      const next = rows.at(event.key === "ArrowDown" ? (here + 1) % rows.length : here < 0 ? -1 : here - 1);
+      if (next) this.#go(next.chat);
+    }
+  }
+
+  #rows() {
+    return this.#model.chats.filter((row) => !row.isStranger);
+  }
+
+  // MARK: Drawing
+
+  #draw = () => {
+    if (!this.#main.isConnected) return;
+    const { chats, others, hasRead, unread } = this.#model;
+    const strangers = chats.filter((row) => row.isStranger);
+    document.title = words.title(unread);
+    this.#rowsIn(this.#list, this.#rows());
+    this.#requests.hidden = strangers.length === 0;
+    this.#rowsIn(this.#requests.lastElementChild, strangers);
+    this.#others.hidden = others.length === 0;
+    this.#rowsIn(this.#others.lastElementChild, others.map((contact) => ({ ...contact, chat: contact.whisperId, kind: "person", unread: 0 })));
+    this.#empty.hidden = !hasRead || chats.length + others.length > 0;
+    this.#drawBanner();
+    this.#chat?.draw();
+  };
+
+  #rowsIn(list, rows) {
+    const make = (row) => el("li", {}, el("button", { type: "button", click: () => this.#go(row.chat) }));
+    keyed(list, rows, ({ chat }) => chat, make, (item, row) => this.#drawRow(item.firstElementChild, row));
+  }
+
+  #drawRow(element, row) {
+    set(element, "aria-current", this.#model.open?.chat === row.chat ? "true" : null);
+    const isTyping = this.#model.typing.has(row.chat);
+    const isVerified = this.#model.contacts.get(row.chat)?.isVerified;
+    const look = JSON.stringify([row, isTyping, isVerified]);
+    if (element.look === look) return;
+    element.look = look;
+    const name = row.name ?? row.chat;
+    element.replaceChildren(
+      picture(name), el("span", { class: "name" }, bdi(name), isVerified && el("span", { class: "mark", title: words.verified }, "✓")),
+      el("span", { class: "time" }, row.latest ? timeInList(row.latest.time) : ""),
+      el("span", { class: "last" }, isTyping ? el("em", {}, words.typing) : lastLine(row)),
+      el("span", { class: "signs" },
+        row.isPinned && sign("⚲", words.pinned), row.isMuted && sign("∅", words.muted), row.isBlocked && sign("⊘", words.blocked),
+        row.unread > 0 && el("span", { class: "count" }, el("span", { "aria-hidden": "true" }, String(row.unread)), el("span", { class: "unseen" }, `, ${words.unread(row.unread)}`))));
+  }
+
+  #drawBanner() {
+    const { connection } = this.#model;
+    clearTimeout(this.#bannerTimer);
+    const age = Date.now() - connection.since;
+    const isQuiet = connection.state === "online" || age < bannerAfter && !["stopped", "unconnected"].includes(connection.state);
+    if (isQuiet && connection.state !== "online") this.#bannerTimer = setTimeout(() => this.#model.changed(), bannerAfter - age + 10);
+    const alarmed = this.#model.alarm;
+    const look = JSON.stringify([isQuiet, connection, alarmed]);
+    if (this.#banner.look === look) return;
+    this.#banner.look = look;
+    const parts = isQuiet ? [] : this.#words(connection);
+    if (alarmed) {
+      parts.push(el("p", {}, ...sentence(words.alarm, { name: this.#model.nameOf(alarmed.whisperId) })),
+        button(words.close, () => { this.#model.alarm = null; this.#model.changed(); }));
+    }
+    this.#banner.hidden = parts.length === 0;
+    set(this.#banner, "data-loud", connection.state === "stopped" || alarmed ? true : null);
+    this.#banner.replaceChildren(...parts);
+  }
+
+  /** @returns {Element[]} */
+  #words(connection) {
+    const connect = (label) => button(label, () => rpc("connect").then(() => this.#model.readAll()));
+    switch (connection.state) {
+      case "gone": return [el("p", {}, words.stopped)];
+      case "unconnected": return [el("p", {}, words.notConnected), connect(words.connect)];
+      case "stopped": return this.#wordsOfEnd(connection, connect);
+      default: {
+        const seconds = Math.ceil((connection.retryInMs ?? 0) / 1_000);
+        return [el("p", {}, words.offline, seconds > 1 && el("span", { class: "soft" }, ` ${words.retry(seconds)}`))];
+      }
+    }
+  }
+
+  #wordsOfEnd({ reason, bannedUntil }, connect) {
+    switch (reason) {
+      case "replaced": return [el("p", {}, words.replaced), connect(words.useDevice)];
+      case "banned": return [el("p", {}, words.banned(bannedUntil && new Date(bannedUntil).toLocaleString(undefined, { dateStyle: "long", timeStyle: "short" })))];
+      case "storeFailed": return [el("p", {}, words.storeFailed), connect(words.tryAgain)];
+      case "closed": return [el("p", {}, words.notConnected), connect(words.connect)];
+      case "loginRefused": return [el("p", {}, words.loginRefused), connect(words.tryAgain)];
+      default: return /invitation/i.test(reason) ? [this.#invitation()] : [el("p", {}, words.refused(reason)), connect(words.tryAgain)];
+    }
+  }
+
+  #invitation() {
+    const { box, input, refuse } = field(words.invitationField, { required: true });
+    const submit = async (event) => {
+      event.preventDefault();
+      await rpc("connect", { invitation: input.value.trim() }).catch((error) => refuse(error.message));
+    };
+    return el("form", { novalidate: true, submit }, el("p", {}, words.invitation), box, el("button", { class: "main" }, words.next));
+  }
+}
+
+const sign = (text, name) => el("span", { role: "img", "aria-label": name, title: name }, text);
+
+/** The first letters of a name, on a colour of its own. */
+export function picture(name) {
+  const letters = name.replace(/^WSP-/, "").split(/\s+/).slice(0, 2).map((word) => [...word][0] ?? "").join("");
+  const tone = [...name].reduce((sum, letter) => (sum * 31 + letter.codePointAt(0)) % 6, 0);
+  return el("span", { class: "picture", "data-tone": tone, "aria-hidden": "true" }, letters.toUpperCase());
+}
+
+function lastLine(row) {
+  if (row.draft) return [el("em", {}, words.draft), " ", bdi(row.draft)];
+  const { latest } = row;
+  if (!latest) return "";
+  const text = { text: latest.text || words.file, deleted: words.deleted, unreadable: words.unreadable }[latest.kind] ?? words.other;
+  if (latest.direction === "in") return bdi(text);
+  const [mark, name] = words.states[latest.state] ?? ["", ""];
+  return [el("span", { class: "state", "data-state": latest.state, role: "img", "aria-label": name }, mark), " ", bdi(text)];
+}
+

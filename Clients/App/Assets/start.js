@@ -1,0 +1,28 @@
+// Begins: a session, the state of the daemon, and the screen for it.
+import { about, begin, Ended } from "./door.js";
+import { chooseServer, welcome } from "./first.js";
+import { open, stopped } from "./shell.js";
+import { words } from "./text.js";
+
+const reloaded = "whisper.reloaded";
+
+async function run() {
+  await begin();
+  const state = await about();
+  // A page of another version than its daemon loads itself anew, once.
+  if (!import.meta.url.includes(`/a/${state.assets}/`) && !sessionStorage.getItem(reloaded)) {
+    sessionStorage.setItem(reloaded, "yes");
+    return location.reload();
+  }
+  sessionStorage.removeItem(reloaded);
+  const go = (connects = true) => open(state, connects);
+  if (state.state === "needsServer") return chooseServer(state, go);
+  if (state.state === "noIdentity") return welcome(state, go);
+  // A program may have decided that a daemon of before is not connected.
+  return go(false);
+}
+
+run().catch((error) => {
+  if (!(error instanceof Ended)) console.warn(error);
+  stopped(words.stopped);
+});

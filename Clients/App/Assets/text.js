@@ -1,0 +1,200 @@
+// All words of the page. Sentences 1 to 10 of the design stand here as they are.
+
+export const words = {
+  // First run
+  server: "Which server?",
+  serverHint: "People who use the same server can write to each other. Its address looks like chat.example.",
+  serverField: "Address of the server",
+  serverSilent: "No Whisper server answers there.",
+  next: "Continue",
+  back: "Back",
+  welcome: "Welcome to Whisper",
+  welcomeText: "Messages that only you and the other person can read. Your identity stays on this computer.",
+  isNew: "I'm new",
+  hasWords: "I have twelve words",
+  yourWords: "Your twelve words",
+  aboutWords: "These twelve words are your identity. Anyone who has them can be you, and without them nobody can bring you back, not even your server. Write them down on paper: Whisper won't show them again.",
+  show: "Show the words",
+  print: "Print",
+  written: "I've written them down",
+  check: "Check what you wrote",
+  checkText: (numbers) => `Type words ${numbers[0]}, ${numbers[1]} and ${numbers[2]}.`,
+  word: (number) => `Word ${number}`,
+  wrongWord: "That isn't the word. Look at your paper, or see the words again.",
+  seeAgain: "See them again",
+  restore: "Enter your twelve words",
+  aboutRestore: "Your identity and contacts will come back. Messages stay on the device that has them. If another device is signed in, it will be signed out.",
+  restorePaste: "Paste all twelve into the first field, or type them one by one.",
+  unknownWord: "This isn't one of the words. Is it spelled right?",
+  notTogether: "All are good words, but not together: one is wrong, or two are swapped.",
+  bringBack: "Bring me back",
+  came: (added, missing) => missing > 0 ? `Contacts are coming back (${added} of ${added + missing}).` : `${added === 1 ? "One contact is" : `${added} contacts are`} back.`,
+  sealed: "Your messages are sealed on this computer. Their key lies beside them, so whoever takes the whole folder can open them.",
+
+  // Shell
+  appName: "Whisper",
+  chats: "Chats",
+  chat: "Chat",
+  add: "Add somebody",
+  myCode: "My Whisper ID",
+  menu: "Menu",
+  settings: "Settings",
+  quit: "Quit Whisper",
+  quitSure: "Whisper ends on this computer. Messages wait at the server until you open it again.",
+  empty: "Nobody is here yet",
+  emptyText: "Add somebody by their Whisper ID, or give them yours.",
+  requests: "Requests",
+  contacts: "Contacts",
+  choose: "Choose a chat",
+  unread: (count) => (count === 1 ? "1 unread message" : `${count} unread messages`),
+  draft: "Draft:",
+  you: "You:",
+  blocked: "Blocked",
+  muted: "Muted",
+  pinned: "Pinned",
+  group: "Group",
+  title: (unread) => (unread > 0 ? `(${unread}) Whisper` : "Whisper"),
+
+  // Chat
+  messagesWith: "Messages with {name}",
+  writeTo: (name) => `Write to ${name}`,
+  send: "Send",
+  backToChats: "Back to chats",
+  toEnd: (count) => (count > 0 ? `To the latest, ${count} new` : "To the latest"),
+  newMessages: "New messages",
+  noMessages: "No messages yet. Say hello.",
+  typing: "typing…",
+  here: "online",
+  deleted: "Deleted",
+  unreadable: "This message can't be read.",
+  other: "This message is of a kind that this page doesn't show yet.",
+  file: "A file. This page doesn't show files yet.",
+  edited: "edited",
+  tooLong: (bytes) => `${bytes.toLocaleString()} of 8,000 bytes: too long to send.`,
+  length: (bytes) => `${bytes.toLocaleString()} of 8,000 bytes`,
+  notSent: "This wasn't sent.",
+  tryAgain: "Try again",
+  groupReadOnly: "Writing to groups comes later. Use the terminal: whisper chat.",
+  blockedText: "You've blocked this person.",
+  unblock: "Unblock",
+  bannedText: "This person is banned from the server.",
+  several: (count) => `${count} new messages`,
+  message: "Message",
+  actions: "Actions",
+  reply: "Reply",
+  react: "React",
+  edit: "Edit",
+  info: "Info",
+  remove: "Delete for both",
+  writtenAt: "Written",
+  state: "State",
+  messageId: "Id, for support",
+  replyTo: "Reply to {name}",
+  inReply: "In reply to",
+  editing: "Editing",
+  earlier: "An earlier message",
+  cancel: "Cancel",
+  reactionOf: (reaction, names) => `${reaction} from ${names.join(", ")}`,
+  search: "Search messages",
+  found: (count) => (count === 0 ? "Nothing was found" : count === 1 ? "1 message was found" : `${count} messages were found`),
+  states: {
+    queued: ["◌", "Waiting"], sending: ["…", "Sending"], sent: ["✓", "Sent"], delivered: ["✓✓", "Delivered"],
+    read: ["✓✓", "Read"], expired: ["⧖", "Expired"], failed: ["!", "Failed"],
+  },
+  reasons: {
+    noSuchPerson: "Nobody has this Whisper ID any more.",
+    forbidden: "The server doesn't take messages for this person.",
+    banned: "Your identity is banned.",
+    rejected: "The server refused this message.",
+    triedTooOften: "Whisper tried many times.",
+    badKey: "This person's key can't be used.",
+    fileNotUploaded: "The file couldn't be sent.",
+    cancelled: "You took it back.",
+  },
+
+  // Ten sentences
+  replaced: "Your words were used on another device, so this one was signed out. If that wasn't you, somebody has your words.",
+  useDevice: "Use this device",
+  stranger: "You don't know this person. They won't see that you've read this unless you accept.",
+  accept: "Accept",
+  reject: "Delete",
+  block: "Block",
+  safety: "If you both see the same number, nobody is listening in between.",
+  alarm: "The server offered different keys for {name}. Whisper refused them. Your messages still go to the {name} you know; compare safety numbers before you trust anything new.",
+  offline: "You're offline. What you write is kept here and goes out when you're back.",
+  expired: "{name}'s device didn't collect this within three days, so it was never delivered.",
+  sendAgain: "Send again",
+  banned: (until) => `The operators of this server have banned your identity${until ? ` until ${until}` : ""}. Nothing you send arrives, and nothing reaches you.`,
+  stopped: "Whisper isn't running on this computer any more. Open it from your apps, or run: whisper app",
+
+  // Windows and connection
+  busy: "Whisper is already open in another window.",
+  useHere: "Use here",
+  taken: "Whisper is open in another window now.",
+  closed: "You closed Whisper in this browser. Open it from your apps, or run: whisper app",
+  loginRefused: "The server didn't let this identity in.",
+  invitation: "This server takes somebody new by invitation only.",
+  invitationField: "Invitation: a link or its token",
+  storeFailed: "Whisper can't read or write its files. Is the disk full?",
+  refused: (reason) => `The connection has ended (${reason}).`,
+  notConnected: "Whisper runs, but isn't connected.",
+  connect: "Connect",
+  retry: (seconds) => `Next try in ${seconds} s.`,
+  close: "Close",
+
+  // People
+  theirID: "Whisper ID",
+  idHint: "Ask the person for it. It looks like WSP-ABCD-EFGH-IJKL.",
+  idWrong: "A Whisper ID has twelve letters and digits after WSP.",
+  theirName: "Name, as you call them",
+  adding: "Asking the server…",
+  addOffline: "You're offline. Somebody new can be added when you're back.",
+  nobody: "Nobody has this Whisper ID.",
+  yourID: "Your Whisper ID",
+  yourIDText: "Give it to people who want to write to you.",
+  noID: "The server hasn't given you an ID yet. It will most likely be:",
+  copy: "Copy",
+  copied: "Copied",
+  safetyTitle: "Safety number with {name}",
+  match: "They match",
+  verified: "verified",
+  about: (name) => `About ${name}`,
+
+  // Settings
+  theme: "Colours",
+  themes: { system: "As the computer", light: "Light", dark: "Dark" },
+  size: "Size of text",
+  receipts: "Tell senders what you've read",
+  typingSetting: "Show that you're typing, and who types",
+  version: "Version",
+  profile: "Profile",
+  serverName: "Server",
+};
+
+const day = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" });
+const oldDay = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "long", year: "numeric" });
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const weekday = new Intl.DateTimeFormat(undefined, { weekday: "short" });
+const short = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+const whole = new Intl.DateTimeFormat(undefined, { dateStyle: "long", timeStyle: "short" });
+const near = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
+
+const midnight = (time) => new Date(time).setHours(0, 0, 0, 0);
+const daysAgo = (time) => Math.round((midnight(Date.now()) - midnight(time)) / 86_400_000);
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+export const sameDay = (one, other) => midnight(one) === midnight(other);
+export const timeOf = (time) => clock.format(time);
+export const wholeTime = (time) => whole.format(time);
+
+export function dayOf(time) {
+  const days = daysAgo(time);
+  if (days >= 0 && days < 2) return capital(near.format(-days, "day"));
+  return (days < 300 ? day : oldDay).format(time);
+}
+
+/** For a row of the list. */
+export function timeInList(time) {
+  const days = daysAgo(time);
+  return days <= 0 ? clock.format(time) : (days < 7 ? weekday : short).format(time);
+}

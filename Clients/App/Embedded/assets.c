@@ -1,0 +1,58 @@
+#include "CAppAssets.h"
+
+#include <stddef.h>
+
+// `#embed` is of C23; earlier modes of the compiler know it too. The build sees the files as it sees headers: it compiles
+// this one again after a change of any of them.
+#pragma clang diagnostic ignored "-Wc23-extensions"
+
+static const struct app_asset assets[] = {
+    {"actions.js", (const unsigned char[]) {
+#embed "../Assets/actions.js" suffix(, 0)
+    }},
+    {"app.css", (const unsigned char[]) {
+#embed "../Assets/app.css" suffix(, 0)
+    }},
+    {"app.webmanifest", (const unsigned char[]) {
+#embed "../Assets/app.webmanifest" suffix(, 0)
+    }},
+    {"chat.js", (const unsigned char[]) {
+#embed "../Assets/chat.js" suffix(, 0)
+    }},
+    {"dialogs.js", (const unsigned char[]) {
+#embed "../Assets/dialogs.js" suffix(, 0)
+    }},
+    {"door.js", (const unsigned char[]) {
+#embed "../Assets/door.js" suffix(, 0)
+    }},
+    {"first.js", (const unsigned char[]) {
+#embed "../Assets/first.js" suffix(, 0)
+    }},
+    {"icon.svg", (const unsigned char[]) {
+#embed "../Assets/icon.svg" suffix(, 0)
+    }},
+    {"index.html", (const unsigned char[]) {
+#embed "../Assets/index.html" suffix(, 0)
+    }},
+    {"looks.js", (const unsigned char[]) {
+#embed "../Assets/looks.js" suffix(, 0)
+    }},
+    {"model.js", (const unsigned char[]) {
+#embed "../Assets/model.js" suffix(, 0)
+    }},
+    {"shell.js", (const unsigned char[]) {
+#embed "../Assets/shell.js" suffix(, 0)
+    }},
+    {"start.js", (const unsigned char[]) {
+#embed "../Assets/start.js" suffix(, 0)
+    }},
+    {"text.js", (const unsigned char[]) {
+#embed "../Assets/text.js" suffix(, 0)
+    }},
+    {"view.js", (const unsigned char[]) {
+#embed "../Assets/view.js" suffix(, 0)
+    }},
+    {NULL, NULL},
+};
+
+const struct app_asset *app_assets(void) { return assets; }

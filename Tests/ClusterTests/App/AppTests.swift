@@ -1,0 +1,349 @@
+import Foundation
+import LocalStack
+import TestKit
+import Testing
+
+/// `whisper app` in real browsers, with a real cluster.
+///
+/// With `PICTURES=docs/app` in the environment, pictures of the screens are left in that folder.
+@Suite(.cluster(), .browser) struct AppCluster {
+    @Test func twoPeopleMeetAndTalk() async throws {
+        try await AppWindow.two { ann, bob in
+            let (annID, bobID) = (try await ann.id, try await bob.id)
+            // People type it as they like.
+            try await ann.add(bobID.lowercased().replacingOccurrences(of: "-", with: " "), as: "Bob")
+            try await bob.add(annID, as: "Ann")
+            try await ann.say("Is this thing on?")
+            try await bob.shows(messages: ["Is this thing on?"])
+            try await ann.shows(state: "Read")
+            // What is typed is text, whatever it looks like.
+            let hostile = #"/help <img src=x onerror="document.title='owned'">"#
+            try await bob.say(hostile)
+            try await ann.shows(messages: ["> Is this thing on?", hostile])
+            try await bob.shows(state: "Read")
+            // A reload in the middle asks nobody, and loses nothing.
+            try await ann.browser.value(of: "document.querySelector('#text').value = ''")
+            try await ann.browser.type("Half a", into: "#text")
+            try await ann.browser.reload()
+            try await ann.browser.keepFocus()
+            try await ann.shows(messages: ["> Is this thing on?", hostile])
+            try await ann.shows("the draft") {
+                try await ann.browser.value(of: "return document.querySelector('#text').value").string == "Half a"
+            }
+            try await bob.say("Still there?")
+            try await ann.shows(messages: ["> Is this thing on?", hostile, "Still there?"])
+            // Whoever looks elsewhere has not read.
+            try await bob.browser.press("\u{E00C}")
+            try await bob.shows("the list alone") { try await bob.browser.count("article") == 0 }
+            try await ann.say("I am.")
+            try await ann.shows(state: "Delivered")
+            try await bob.shows("one unread message") {
+                try await bob.content(of: ".count").contains("1 unread message")
+            }
+            #expect(try await bob.browser.value(of: "return document.title") == .string("(1) Whisper"))
+            try await bob.browser.click("[data-key='\(annID)'] button")
+            try await ann.shows(state: "Read")
+            for page in [ann, bob] { try await page.hasNoComplaints() }
+        }
+    }
+
+    @Test func theWordsAreCheckedBeforeThereIsAnIdentityAndBringItBack() async throws {
+        let folder = try TemporaryFolder(named: "app")
+        defer { folder.remove() }
+        try await Browser.open { browser in
+            let ann = try await AppWindow.open(folder, "ann", in: browser)
+            try await browser.click("#new")
+            try await ann.shows("twelve words") { try await browser.count(".words li") == 12 }
+            let words = try await ann.texts(".words li span")
+            try await browser.click("#written")
+            for place in try await ann.askedPlaces() {
+                try await browser.type("zebra", into: "[data-place='\(place)']")
+            }
+            try await browser.click("#go")
+            try await ann.shows("a fault") { try await ann.content(of: "main").contains("That isn't the word.") }
+            try await browser.click("#again")
+            #expect(try await ann.texts(".words li span") == words)
+            try await browser.click("#written")
+            for place in try await ann.askedPlaces() {
+                try await browser.type(words[place - 1].uppercased(), into: "[data-place='\(place)']")
+            }
+            try await browser.click("#go")
+            try await ann.isUsable()
+            let id = try await ann.id
+            // They are nowhere on the disk, and other commands find the key of the store.
+            let home = folder.path + "/home/ann"
+            #expect(FileManager.default.fileExists(atPath: home + "/key"))
+            #expect(!FileManager.default.fileExists(atPath: home + "/phrase"))
+            #expect(await ann.process.interrupt())
+            #expect(try await Typist(folder, "ann").types("id").contains(id))
+
+            let again = try await AppWindow.open(folder, "again", in: browser)
+            try await browser.click("#restore")
+            let wrong = words.dropLast() + ["zebrra"]
+            for (place, word) in wrong.enumerated() {
+                try await browser.type(word, into: "[data-place='\(place + 1)']")
+            }
+            try await browser.click("#go")
+            try await again.shows("the wrong word") {
+                try await again.content(of: ".field:has([data-place='12']) .fault").contains("isn't one of the words")
+            }
+            try await browser.type(words[11], into: "[data-place='12']")
+            try await browser.click("#go")
+            try await again.isUsable()
+            #expect(try await again.id == id)
+            await again.process.kill()
+        }
+    }
+
+    @Test func thePageAsksForAServerAndLooksWhetherOneAnswers() async throws {
+        let folder = try TemporaryFolder(named: "app")
+        defer { folder.remove() }
+        try await Browser.open { browser in
+            let ann = try await AppWindow.open(folder, "ann", in: browser, server: nil)
+            try await browser.type("ws://127.0.0.1:1", into: "input")
+            try await browser.click("#go")
+            try await ann.shows("silence") {
+                try await ann.content(of: "main").contains("No Whisper server answers there.")
+            }
+            try await browser.type(Typist.server, into: "input")
+            try await browser.click("#go")
+            try await ann.becomesSomebody()
+            await ann.process.kill()
+        }
+    }
+
+    @Test func oneWindowIsLive() async throws {
+        let folder = try TemporaryFolder(named: "app")
+        defer { folder.remove() }
+        try await Browser.open { browser in
+            let ann = try await AppWindow.open(folder, "ann", in: browser)
+            try await ann.becomesSomebody()
+            let (address, first) = (try await browser.address, try await browser.tab)
+            #expect(!address.contains("#"))
+            let second = try await browser.openTab()
+            try await browser.go(to: address)
+            try await ann.shows("a question") {
+                try await ann.content(of: "main").contains("already open in another window")
+            }
+            try await browser.click("#use-here")
+            try await ann.isUsable()
+            try await browser.turn(to: first)
+            try await ann.shows("the end") { try await ann.content(of: "main").contains("open in another window now") }
+            try await browser.click("#use-here")
+            try await ann.isUsable()
+            try await browser.turn(to: second)
+            try await ann.shows("the end") { try await ann.content(of: "main").contains("open in another window now") }
+            // The daemon goes: the page does not look alive.
+            try await browser.turn(to: first)
+            await ann.process.kill()
+            try await ann.shows("sentence 10") { try await ann.content(of: ".banner").contains("isn't running") }
+        }
+    }
+
+    /// Pages of other origins, and a launch that was used.
+    @Test func otherPagesGetNothing() async throws {
+        let folder = try TemporaryFolder(named: "app")
+        defer { folder.remove() }
+        try await Browser.open { browser in
+            let ann = try await AppWindow.open(folder, "ann", in: browser)
+            try await ann.becomesSomebody()
+            let address = try await browser.address
+            let origin = String(address.dropLast())
+            #expect(try await browser.cookie("__Host-session")["httpOnly"] == .bool(true))
+            #expect(try await browser.value(of: "return document.cookie") == .string(""))
+            let key = try await browser.value(of: "return localStorage['whisper.key']").string ?? ""
+            #expect(key.count == 64)
+            _ = try await browser.openTab()
+            // A page of the cluster, on another port of this machine.
+            try await browser.go(to: Cluster.stack.publicURL + "/join")
+            for attempt in [
+                "fetch('\(origin)/app', { headers: { 'Whisper-Key': '\(key)' }, credentials: 'include' })",
+                "fetch('\(origin)/rpc', { method: 'POST', mode: 'no-cors', body: '{}', credentials: 'include' })",
+                "fetch('\(origin)/session', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' })",
+            ] {
+                let result = try await browser.asyncValue(
+                    of: "try { return (await \(attempt)).type } catch { return 'refused' }")
+                #expect(result == .string("refused"), "\(attempt)")
+            }
+            try await browser.go(to: "about:blank")
+            let framed = try await browser.asyncValue(
+                of: """
+                    const frame = document.createElement("iframe");
+                    frame.src = "\(origin)/";
+                    const isLoaded = new Promise((done) => { frame.onload = done; });
+                    document.body.append(frame);
+                    await isLoaded;
+                    try { return frame.contentDocument ? "read" : "closed"; } catch { return "closed"; }
+                    """)
+            #expect(framed == .string("closed"))
+            // A window that it opens has no way back, and shows the page of nobody without the key.
+            let opened = try await browser.asyncValue(
+                of: """
+                    const other = window.open("\(origin)/");
+                    await new Promise((done) => setInterval(() => other.closed && done(), 20));
+                    return "cut";
+                    """)
+            #expect(opened == .string("cut"))
+            await ann.process.kill()
+        }
+    }
+
+    /// Under the policy no text becomes markup, and nothing plants a worker.
+    @Test func thePolicyHolds() async throws {
+        let folder = try TemporaryFolder(named: "app")
+        defer { folder.remove() }
+        try await Browser.open { browser in
+            let ann = try await AppWindow.open(folder, "ann", in: browser)
+            try await ann.shows("a page") { try await browser.count("#new") == 1 }
+            let results = try await browser.asyncValue(
+                of: """
+                    const attempts = [
+                        () => { document.body.innerHTML = "<p>"; }, () => navigator.serviceWorker.register("/a/worker.js"),
+                        () => new Worker("/a/worker.js"), () => fetch("http://127.0.0.1:\(Cluster.stack.ports.public)/"),
+                    ];
+                    return Promise.all(attempts.map(async (attempt) => {
+                        try { await attempt(); return "done"; } catch { return "refused"; }
+                    }));
+                    """
+            ).elements
+            #expect(results == [.string("refused"), .string("refused"), .string("refused"), .string("refused")])
+            await ann.process.kill()
+        }
+    }
+
+    /// What is written can be answered, changed, taken back and found.
+    @Test func aMessageIsAnsweredChangedAndFound() async throws {
+        try await AppWindow.two { ann, bob in
+            let (annID, bobID) = (try await ann.id, try await bob.id)
+            try await ann.add(bobID, as: "Bob")
+            // Bob does not know her yet, and she learns nothing of his reading.
+            try await ann.say("Tea at four?")
+            try await bob.browser.click("#list section button")
+            try await bob.shows(messages: ["Tea at four?"])
+            #expect(try await bob.browser.isHidden("#text"))
+            try await ann.shows(state: "Delivered")
+            try await bob.browser.click("#accept")
+            try await bob.shows("the composer") { try await !bob.browser.isHidden("#text") }
+            try await ann.shows(state: "Read")
+            // By keyboard alone: to the message, answer it.
+            try await bob.browser.value(of: "document.querySelector('article').focus()")
+            try await bob.browser.press("r")
+            try await bob.browser.press("At five.\u{E007}")
+            try await ann.shows("the answer") {
+                try await ann.content(of: "article[data-direction=in] .quote").contains("Tea at four?")
+            }
+            try await ann.browser.value(of: "document.querySelector('article[data-direction=in]').focus()")
+            try await ann.browser.press("+")
+            try await ann.browser.click("dialog .reaction")
+            try await bob.shows("the reaction") { try await bob.browser.count(".reactions") == 1 }
+            try await ann.shows("the reaction") { try await ann.browser.count(".reactions") == 1 }
+            // Up in an empty composer edits the latest of ours.
+            try await ann.browser.click("#text")
+            try await ann.browser.press("\u{E013}")
+            try await ann.browser.type("Tea at six?", into: "#text")
+            try await ann.browser.press("\u{E007}")
+            try await bob.shows(messages: ["Tea at six?", "> At five."])
+            #expect(try await bob.content(of: "article footer").contains("edited"))
+            // Found, opened where it is, and deleted.
+            try await ann.browser.type("six", into: "[type=search]")
+            try await ann.shows("what was found") { try await ann.browser.count("#found button") == 1 }
+            try await ann.browser.click("#found button")
+            try await ann.shows("the place") { try await ann.content(of: "article[data-found] .text") == "Tea at six?" }
+            try await ann.browser.value(of: "document.querySelector('article[data-found]').focus()")
+            try await ann.browser.press("\u{E017}")
+            try await bob.shows(messages: ["Deleted", "> At five."])
+            #expect(try await !bob.browser.text(of: "body").contains("Tea"))
+            // Whoever is blocked writes to nobody.
+            try await bob.browser.press("\u{E00C}")
+            #expect(!annID.isEmpty)
+            for page in [ann, bob] { try await page.hasNoComplaints() }
+        }
+    }
+
+    /// axe-core finds nothing on any screen, in both schemes, on a phone and at 300 %. Nothing is cut off.
+    @Test(.enabled(if: Axe.isExpected, "needs deploy/install-python-tools.sh"))
+    func nothingKeepsPeopleOut() async throws {
+        let axe = try Axe.source()
+        try await AppWindow.two { ann, bob in
+            try await ann.add(try await bob.id, as: "Bob Ross")
+            try await bob.add(try await ann.id, as: "Ann")
+            for (index, text) in Self.talk.enumerated() {
+                let (from, to) = index.isMultiple(of: 2) ? (ann, bob) : (bob, ann)
+                try await from.say(text)
+                try await to.shows("\(text)") { try await to.messages.last == text }
+            }
+            try await ann.shows("the last state") { try await ann.texts(".outcome").last == "Read" }
+            for (name, width, height, isDark) in [
+                ("light", 1_280, 800, false), ("dark", 1_280, 800, true), ("phone", 390, 760, false),
+                ("narrow", 320, 640, true),
+            ] {
+                try await ann.browser.prefer(dark: isDark)
+                try await ann.browser.resize(width: width, height: height)
+                try await Self.look(ann, "chat-\(name)", axe)
+                try await ann.browser.click(width < 640 ? ".back" : "#list header [aria-label=Menu]")
+                try await Self.look(ann, width < 640 ? "list-\(name)" : "settings-\(name)", axe)
+                if width < 640 {
+                    try await ann.browser.click("#list .chats button")
+                } else {
+                    try await ann.browser.press("\u{E00C}")
+                    try await ann.browser.click("#add")
+                    try await Self.look(ann, "add-\(name)", axe)
+                    try await ann.browser.press("\u{E00C}")
+                }
+            }
+            try await ann.browser.value(of: "document.documentElement.dataset.size = '300'")
+            try await Self.look(ann, "chat-large", axe)
+        }
+    }
+
+    @Test(.enabled(if: Axe.isExpected, "needs deploy/install-python-tools.sh"))
+    func theFirstRunKeepsNobodyOut() async throws {
+        let axe = try Axe.source()
+        let folder = try TemporaryFolder(named: "app")
+        defer { folder.remove() }
+        try await Browser.open { browser in
+            let ann = try await AppWindow.open(folder, "ann", in: browser)
+            for (name, width, height, isDark) in [
+                ("light", 1_280, 800, false), ("dark", 1_280, 800, true), ("phone", 390, 760, false),
+                ("narrow", 320, 640, true),
+            ] {
+                try await browser.prefer(dark: isDark)
+                try await browser.resize(width: width, height: height)
+                try await ann.shows("a beginning") { try await browser.count("#new") == 1 }
+                try await Self.look(ann, "welcome-\(name)", axe)
+                try await browser.click("#restore")
+                try await Self.look(ann, "restore-\(name)", axe)
+                try await browser.reload()
+                try await browser.click("#new")
+                try await browser.click("#show")
+                try await Self.look(ann, "words-\(name)", axe)
+                try await browser.click("#written")
+                try await Self.look(ann, "check-\(name)", axe)
+                try await browser.reload()
+            }
+            await ann.process.kill()
+        }
+    }
+
+    private static let talk = [
+        "The ferry leaves at nine. Shall we meet at the pier, or at the café with the blue door?",
+        "At the café. I'll bring the map, and something to eat.",
+        "Good. Don't forget your words: on paper, not in a photo!",
+        "They're in the tin with the tea.",
+        "Then see you tomorrow.",
+    ]
+
+    /// Those of the documents.
+    private static let pictures = [
+        "chat-light", "chat-dark", "chat-phone", "list-phone", "words-light", "words-dark", "words-phone",
+        "settings-dark",
+    ]
+
+    /// Looks at a screen as axe-core does, and leaves a picture if somebody wants one.
+    private static func look(_ page: AppWindow, _ name: String, _ axe: String) async throws {
+        try await PageCluster.examine(page.browser, axe, name)
+        let overhang = try await PageCluster.overhang(page.browser) ?? 0
+        #expect(overhang <= 0, "\(name) is \(overhang) px too wide")
+        if Self.pictures.contains(name) { try await PageCluster.picture(name, page.browser) }
+    }
+}
