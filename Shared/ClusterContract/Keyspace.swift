@@ -84,6 +84,9 @@ package enum Keyspace {
         KeyName("challenge:\(UUIDText(high: id.high, low: id.low))")
     }
 
+    /// The challenge of an erasure. An identity has one at most: a new one takes its place.
+    package static func erasureChallenge(_ identity: WhisperID) -> KeyName { KeyName("challenge:erase:\(identity)") }
+
     /// How much of a rate a subject has used (`Pace`).
     /// - Parameter key: an identity or an address, as text.
     package static func rateLimit(_ rate: Rate, _ key: String) -> KeyName { KeyName("ratelimit:\(key):\(rate.action)") }

@@ -10,11 +10,14 @@ package struct HTTPRefusal: HTTPResponseError {
     package let message: String
     /// Whole seconds, with 429 and 503 only.
     package let retryAfter: Int64?
+    package let reason: RefusalReason?
 
     /// - Parameter status: nil for the code's own.
     package init(
-        _ code: ErrorCode, status: HTTPResponse.Status? = nil, _ message: String, retryAfter: Int64? = nil
+        _ code: ErrorCode, status: HTTPResponse.Status? = nil, _ message: String, retryAfter: Int64? = nil,
+        reason: RefusalReason? = nil
     ) {
+        self.reason = reason
         self.code = code
         self.status = status ?? HTTPResponse.Status(code: code.httpStatus)
         self.message = message
@@ -43,7 +46,8 @@ package struct HTTPRefusal: HTTPResponseError {
     package var answer: Response {
         var headers = HTTPFields()
         headers[.retryAfter] = self.retryAfter.map { String($0) }
-        return .answer(HTTPErrorBody.json(self.code, self.message), status: self.status, headers: headers)
+        return .answer(
+            HTTPErrorBody.json(self.code, self.message, reason: self.reason), status: self.status, headers: headers)
     }
 }
 

@@ -11,6 +11,7 @@ package enum LogKey: String, CaseIterable, Sendable {
     case messageId
     case groupId
     case callId
+    case erasureId
     case jobId
     case wakeId
     /// See `AnswerAddress.trace`.

@@ -192,6 +192,8 @@ package enum AuthRequestKind: String, CaseIterable, Sendable {
     case guestProof = "guest_proof"
     case sessionRefresh = "session_refresh"
     case logout
+    case accountDeleteBegin = "account_delete_begin"
+    case accountDelete = "account_delete"
     case updateTokens = "update_tokens"
     case report
     /// A frame that this release does not know.
@@ -210,6 +212,27 @@ package enum RegistrationResult: String, CaseIterable, Sendable {
     case needed
     /// New keys with an invitation that does not hold.
     case invalid
+    /// The keys of an identity that has been erased.
+    case erased
+}
+
+/// Whose wish an erasure was. The value of the label `by`.
+package enum ErasureOrigin: String, CaseIterable, Sendable {
+    case person, `operator`
+}
+
+package struct ErasureMetrics: Sendable {
+    package let begun = CounterFamily<ErasureOrigin>(.erasures, by: .by)
+    package let open = Meter(.erasuresOpen)
+    package let oldestSeconds = Meter(.erasureOldestSeconds)
+
+    package init() {}
+}
+
+package struct ErasedMetrics: Sendable {
+    package let rows = Counter(.erasedRows)
+
+    package init() {}
 }
 
 package struct RegistrationMetrics: Sendable {

@@ -90,6 +90,13 @@ package enum MetricName: String, CaseIterable, Sendable {
     case authRequests = "whisper_auth_requests_total"
     /// Counter by result: proofs of keys that were genuine, and what became of them.
     case registrations = "whisper_registrations_total"
+    /// Counter by origin: erasures that were decided.
+    case erasures = "whisper_erasures_total"
+    /// Gauges: erasures that a service has not finished, and the age of the oldest, of the whole cluster.
+    case erasuresOpen = "whisper_erasures_open"
+    case erasureOldestSeconds = "whisper_erasure_oldest_seconds"
+    /// Counter: rows that this service has erased or emptied behind an erasure.
+    case erasedRows = "whisper_erased_rows_total"
     /// Histogram: answering one of them.
     case authSeconds = "whisper_auth_request_seconds"
     /// Counter by result: requests for documents of profiles.
@@ -191,5 +198,5 @@ package enum MetricName: String, CaseIterable, Sendable {
 
 /// The name of every label but `service`, once.
 package enum MetricLabel: String, Sendable {
-    case code, provider, result, kind, partition, status, reason, direction, source, store, version
+    case code, provider, result, kind, partition, status, reason, direction, source, store, version, by
 }

@@ -57,7 +57,7 @@ extension CalmCluster {
             #expect(keys.isSuperset(of: ["session", "presence"]), "\(keys.sorted())")
         }
 
-        private static func writes(_ alice: Phone, _ bob: Phone) async throws {
+        static func writes(_ alice: Phone, _ bob: Phone) async throws {
             let heard = try await bob.text(alice)
             _ = try await alice.received(heard)
             alice.acknowledge(heard, from: bob.id)
@@ -76,7 +76,7 @@ extension CalmCluster {
             }
         }
 
-        private static func keepsThings(_ alice: Phone) async throws {
+        static func keepsThings(_ alice: Phone) async throws {
             let backup: Fields = Person.versions.with([
                 "nonce": Keys.random(24).base64, "ciphertext": Keys.random(500).base64,
             ])
@@ -90,7 +90,7 @@ extension CalmCluster {
             try await alice.ask("live_start", live.named.with(["contentId": newUUID()])).expecting("live_started")
         }
 
-        private static func talks(_ alice: Phone, _ bob: Phone) async throws {
+        static func talks(_ alice: Phone, _ bob: Phone) async throws {
             try await alice.ask("room_create", Room().create(alice.person.keys)).expecting("room_joined")
             let call = newUUID()
             alice.client.send(
@@ -107,7 +107,8 @@ enum DataMap {
     static let naming = Self.names([
         "attachments.attachments": "uploader", "attachments.links": "recipient",
         "auth.audit_events": "target note", "auth.bans": "whisper_id reason", "auth.contact_backups": "whisper_id",
-        "auth.devices": "whisper_id device_id push_token voip_token", "auth.guest_bans": "guest_id reason",
+        "auth.devices": "whisper_id device_id push_token voip_token", "auth.erasures": "whisper_id",
+        "auth.guest_bans": "guest_id reason",
         "auth.guests": "guest_id sign_key enc_key token_hash replaced_hash",
         "auth.identities": "whisper_id sign_key enc_key", "auth.profile_members": "whisper_id",
         "auth.reports": "reporter target note evidence review_note",
@@ -132,7 +133,9 @@ enum DataMap {
         "attachments.stranger_bytes": "store bytes counted_at", "auth.audit_events": "number at actor action result",
         "auth.bans": "number created_at expires_at", "auth.console_sessions": "id_hash role_mark ends_at",
         "auth.contact_backups": "nonce ciphertext revision updated_at size_bytes of_stranger",
-        "auth.devices": "platform updated_at", "auth.guest_bans": "number created_at expires_at",
+        "auth.devices": "platform updated_at",
+        "auth.erasures": "erasure_id number sent_mail by decided_at done finished_at",
+        "auth.guest_bans": "number created_at expires_at",
         "auth.guests": "epoch expires_at is_banned seen_at", "auth.identities": "epoch is_banned created_at",
         // Nobody is told who has come in with an invitation.
         "auth.invitations":
@@ -143,6 +146,8 @@ enum DataMap {
         "auth.reports": "id number reason status created_at reviewed_at evidence_verified of_stranger size_bytes",
         "auth.sessions": "platform epoch expires_at dies_at refresh_nonce",
         "auth.stranger_bytes": "store bytes counted_at",
+        // A digest of an id or a key: it fits nobody who does not know them already.
+        "auth.tombstones": "mark day",
         "calls.calls":
             "wake_id share call_id id_case is_video started_at rings_until reached_at answered_at ended_at end_reason ended_by is_woken answer_mark end_mark",
         // The keys are the conversation's own.
@@ -183,8 +188,9 @@ enum DataMap {
     /// Columns that the script of the test does not fill with this person, or not for long.
     static let unreached = Self.names([
         "auth.audit_events": "note", "auth.bans": "reason", "auth.devices": "voip_token",
-        "auth.guest_bans": "guest_id reason", "auth.guests": "guest_id sign_key enc_key token_hash replaced_hash",
-        "auth.reports": "note review_note", "calls.calls": "callee", "calls.kept_bytes": "identity",
+        "auth.erasures": "whisper_id", "auth.guest_bans": "guest_id reason",
+        "auth.guests": "guest_id sign_key enc_key token_hash replaced_hash", "auth.reports": "note review_note",
+        "calls.calls": "callee", "calls.kept_bytes": "identity",
         "calls.listeners": "listener sign_key enc_key grant_from", "calls.parcels": "payload",
         "calls.rings": "identity", "calls.room_barred": "participant", "calls.transcript_shares": "identity",
         "calls.transcripts": "identity", "push.dead_letters": "recipient", "router.full_mailboxes": "recipient",

@@ -4,7 +4,7 @@ import Testing
 /// Frames of clients, read and written by the one type that each of them has.
 @Suite struct ClientFrameTests {
     /// Clients write these, also where a sample leaves them to their defaults.
-    private static let withDefaults: Set = ["participantsMax", "codeDigits", "codeTtlSeconds"]
+    private static let withDefaults: Set = ["participantsMax", "codeDigits", "codeTtlSeconds", "sentMail"]
 
     private static let types = FrameCatalogue.all.map(\.type)
 

@@ -245,7 +245,7 @@ extension MailboxJob: ManyKinds {
 
 extension CallJob: ManyKinds {
     fileprivate enum Kind: CaseIterable {
-        case frame, bound, delivered
+        case frame, bound, delivered, erased
     }
 
     fileprivate var kind: Kind {
@@ -253,6 +253,7 @@ extension CallJob: ManyKinds {
         case .frame: .frame
         case .bound: .bound
         case .delivered: .delivered
+        case .erased: .erased
         }
     }
 
@@ -271,13 +272,14 @@ extension CallJob: ManyKinds {
                 CallReceipt(
                     call: random.uuid(), number: random.int64(), node: random.node(), connection: random.connection(),
                     isWritten: random.chance(2)))
+        case .erased: .erased(random.whisperID())
         }
     }
 }
 
 extension RoomJob: ManyKinds {
     fileprivate enum Kind: CaseIterable {
-        case frame, left, report, purge
+        case frame, left, report, purge, erased
     }
 
     fileprivate var kind: Kind {
@@ -286,6 +288,7 @@ extension RoomJob: ManyKinds {
         case .left: .left
         case .report: .report
         case .purge: .purge
+        case .erased: .erased
         }
     }
 
@@ -301,6 +304,7 @@ extension RoomJob: ManyKinds {
                         room: random.uuid(), connection: random.connection(), participant: random.principal())
                 })
         case .purge: .purge(random.uuid(), random.principal())
+        case .erased: .erased(random.uuid(), random.principal())
         }
     }
 }
@@ -317,7 +321,7 @@ extension SeededGenerator {
 
 extension LiveJob: ManyKinds {
     fileprivate enum Kind: CaseIterable {
-        case frame, left, report, line, membersChanged, leftRoom, roomReport, purge, roomFrame
+        case frame, left, report, line, membersChanged, erased, leftRoom, roomReport, purge, roomErased, roomFrame
     }
 
     fileprivate var kind: Kind {
@@ -327,6 +331,8 @@ extension LiveJob: ManyKinds {
         case .report: .report
         case .line: .line
         case .membersChanged: .membersChanged
+        case .erased: .erased
+        case .ofRooms(.erased): .roomErased
         case .ofRooms(.left): .leftRoom
         case .ofRooms(.report): .roomReport
         case .ofRooms(.purge): .purge
@@ -343,6 +349,8 @@ extension LiveJob: ManyKinds {
         case .purge: .ofRooms(.random(.purge, &random))
         case .roomFrame: .ofRooms(.random(.frame, &random))
         case .membersChanged: .membersChanged(random.uuid())
+        case .erased: .erased(random.conversation(), random.whisperID())
+        case .roomErased: .ofRooms(.random(.erased, &random))
         case .left:
             .left(random.conversation(), LiveConnection(node: random.node(), connection: random.connection()))
         case .report:

@@ -15,7 +15,7 @@ import Testing
         let closed = Rates.all.filter(\.failsClosed)
         #expect(
             closed.map(\.action).sorted() == [
-                "admin", "guest", "invitations", "register", "room_guess", "room_guess_address", "server",
+                "account", "admin", "guest", "invitations", "register", "room_guess", "room_guess_address", "server",
             ])
         let process = self.process()
         self.bus.goAway()

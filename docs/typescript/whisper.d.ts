@@ -11,7 +11,7 @@ export type Timestamp = number
 /** Canonical base64. */
 export type Base64 = string
 export type ErrorCode = "NOT_REGISTERED" | "AUTH_FAILED" | "INVALID_PAYLOAD" | "INVALID_TIMESTAMP" | "RATE_LIMITED" | "USER_BANNED" | "NOT_FOUND" | "FORBIDDEN" | "INTERNAL_ERROR"
-export type RefusalReason = "registrationClosed" | "invitationNeeded" | "invitationInvalid"
+export type RefusalReason = "registrationClosed" | "invitationNeeded" | "invitationInvalid" | "erased" | "confirmationMismatch"
 /** Why the server closes the WebSocket. */
 export type CloseCode = 1000 | 1001 | 1002 | 1003 | 1007 | 1008 | 1009 | 4001 | 4003 | 4008 | 4010 | 4029
 
@@ -105,6 +105,35 @@ export declare namespace Client {
       protocolVersion: 1
       cryptoVersion: 1
       sessionToken?: string | null
+    }
+  }
+  /** Asks for the challenge of an erasure. A new challenge takes the place of the earlier one. */
+  interface AccountDeleteBegin {
+    type: "account_delete_begin"
+    /** Any text of the client's. Every direct answer repeats it. */
+    requestId?: string | null
+    payload: {
+      protocolVersion: 1
+      cryptoVersion: 1
+      sessionToken?: string | null
+    }
+  }
+  /** Erases the identity for good. There is no way back and no waiting time: its id and keys are never taken again. The signature is the identity's, over the SHA-256 of these lines, each with a line end: `v1`, `account_delete`, `challengeId`, `whisperId`, `sentMail`, and the challenge in base64. A failed attempt uses the challenge up. The connection closes with 1000. If the answer is lost, a login says `erased`. */
+  interface AccountDelete {
+    type: "account_delete"
+    /** Any text of the client's. Every direct answer repeats it. */
+    requestId?: string | null
+    payload: {
+      protocolVersion: 1
+      cryptoVersion: 1
+      sessionToken?: string | null
+      challengeId: UUID
+      /** The session's own id. */
+      whisperId: WhisperID
+      /** Default `keep`. */
+      sentMail?: "keep" | "withdraw" | null
+      /** Ed25519 over the SHA-256 of the statement. 64 bytes. */
+      signature: Base64
     }
   }
   /** Asks for the server's time, and shows that the client lives. Needs no session. */
@@ -1018,6 +1047,8 @@ export type ClientFrame =
   | Client.GuestProof
   | Client.SessionRefresh
   | Client.Logout
+  | Client.AccountDeleteBegin
+  | Client.AccountDelete
   | Client.Ping
   | Client.UpdateTokens
   | Client.SendMessage
@@ -1144,6 +1175,31 @@ export declare namespace Server {
     payload: {
       /** Always `true`. */
       success: boolean
+    }
+  }
+  /** Bytes for the signature of an erasure: the 16 ASCII bytes `whisper-erase-v1` and 16 random ones. A client refuses a challenge without that prefix, and signs only when its person has confirmed. Single use. */
+  interface AccountDeleteChallenge {
+    type: "account_delete_challenge"
+    /** As the answered frame had it. */
+    requestId?: string | null
+    payload: {
+      challengeId: UUID
+      /** 32 bytes. */
+      challenge: Base64
+      /** 300 s after it was made. */
+      expiresAt: Timestamp
+    }
+  }
+  /** The identity is erased: nobody logs in with its keys again. Other services erase the rest within minutes. The connection closes with 1000. */
+  interface AccountDeleted {
+    type: "account_deleted"
+    /** As the answered frame had it. */
+    requestId?: string | null
+    payload: {
+      /** Always `true`. */
+      success: boolean
+      /** Names the erasure for operators. The server keeps nothing that joins it to the person. */
+      erasureId: UUID
     }
   }
   /** The push tokens are stored. */
@@ -1430,7 +1486,7 @@ export declare namespace Server {
       /** Milliseconds to wait: of RATE_LIMITED, and of USER_BANNED after `register_proof`, if the ban ends. 0 to 253402300799999. */
       retryAfterMs?: number | null
       /** Where a client can act on more than the code. A client that does not know one shows `message`. */
-      reason?: "registrationClosed" | "invitationNeeded" | "invitationInvalid" | null
+      reason?: "registrationClosed" | "invitationNeeded" | "invitationInvalid" | "erased" | "confirmationMismatch" | null
     }
   }
   /** Somebody calls. Kept until the ringing ends, and sent again when the callee binds. */
@@ -2150,6 +2206,8 @@ export type ServerFrame =
   | Server.GuestAck
   | Server.SessionRefreshAck
   | Server.LogoutAck
+  | Server.AccountDeleteChallenge
+  | Server.AccountDeleted
   | Server.TokensUpdated
   | Server.Pong
   | Server.MessageAccepted
@@ -2848,7 +2906,8 @@ export interface Routes {
       /** 0 to 100 elements. */
       reports: Array<{
         id: UUID
-        reporterId: WhisperID
+        /** Absent once the reporter was erased. */
+        reporterId?: WhisperID | null
         targetId: WhisperID
         reason: "spam" | "abuse" | "other"
         /** 0 to 1000 characters. */
@@ -3144,6 +3203,60 @@ export interface Routes {
       success: boolean
     }
   }
+  /** Erases an identity for good, also a banned one. Its id and keys are never taken again. The person is told nothing. Asked again while the erasure is open, the answer is the same. The audit log names the erasure, not the person. */
+  "POST /admin/erasures": {
+    parameters: {}
+    body: {
+      whisperId: WhisperID
+      /** `whisperId` again. */
+      confirm: WhisperID
+      sentMail: "keep" | "withdraw"
+      /** 1 to 1000 characters. */
+      reason: string
+    }
+    answer: {
+      erasureId: UUID
+      decidedAt: Timestamp
+    }
+  }
+  /** Erasures, newest first, without the ids of persons. */
+  "GET /admin/erasures": {
+    parameters: {
+      /** 1 to 64 characters. */
+      cursor?: string | null
+      /** 1 to 100. */
+      limit?: number | null
+    }
+    body: undefined
+    answer: {
+      /** 0 to 100 elements. */
+      erasures: Array<{
+        erasureId: UUID
+        by: "person" | "operator"
+        decidedAt: Timestamp
+        finishedAt?: Timestamp | null
+        /** Services that have not erased their part yet. 0 to 16 elements. */
+        waitingFor: Array<string>
+      }>
+      /** Only when there is more. 1 to 64 characters. */
+      nextCursor?: string | null
+    }
+  }
+  /** How far an erasure is. */
+  "GET /admin/erasures/{id}": {
+    parameters: {
+      id: UUID
+    }
+    body: undefined
+    answer: {
+      erasureId: UUID
+      by: "person" | "operator"
+      decidedAt: Timestamp
+      finishedAt?: Timestamp | null
+      /** Services that have not erased their part yet. 0 to 16 elements. */
+      waitingFor: Array<string>
+    }
+  }
   /** Removes attachments that nobody needs any more, now instead of later. */
   "POST /admin/attachments/gc/run": {
     parameters: {}
@@ -3189,4 +3302,6 @@ export type Failure = {
   error: "NOT_REGISTERED" | "AUTH_FAILED" | "INVALID_PAYLOAD" | "INVALID_TIMESTAMP" | "RATE_LIMITED" | "USER_BANNED" | "NOT_FOUND" | "FORBIDDEN" | "INTERNAL_ERROR"
   /** For people. Never repeats a value that the client sent. 1 to 1000 characters. */
   message: string
+  /** Where a client can act on more than the code. */
+  reason?: "registrationClosed" | "invitationNeeded" | "invitationInvalid" | "erased" | "confirmationMismatch" | null
 }

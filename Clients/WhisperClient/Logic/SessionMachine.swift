@@ -426,6 +426,8 @@ extension RefusalReason {
         switch self {
         case .registrationClosed: "This server takes nobody new now. Identities that it knows sign in as before."
         case .invitationNeeded: "This server takes somebody new by invitation only. Ask its operators for one."
+        case .erased: "This identity was erased for good. Nobody can log in with it again."
+        case .confirmationMismatch: "The confirmation names another identity."
         case .invitationInvalid: "This invitation is unknown, expired, revoked or used up. Ask for another one."
         }
     }

@@ -10,6 +10,7 @@ package import Telemetry
 package struct Attachments: Sendable {
     private let collector: Collector
     private let strangers: StrangerSweep<AttachmentTable>
+    private let erasures: ErasureSweep<ErasedFiles>
     private let transfers: Transfers
     private let routes: PublicRoutes
     private let operators: OperatorRoutes
@@ -24,6 +25,7 @@ package struct Attachments: Sendable {
     ) {
         let (attachments, removals) = (AttachmentTable(pool), RemovalTable(pool))
         self.strangers = StrangerSweep(attachments, bytesMax: configuration.strangersBytesMax, logger: logger)
+        self.erasures = ErasureSweep(ErasedFiles(pool), pool: pool, logger: logger)
         self.transfers = Transfers(configuration.transfers)
         self.collector = Collector(
             attachments: attachments, removals: removals, store: store, pool: pool, configuration: configuration,
@@ -56,6 +58,7 @@ package struct Attachments: Sendable {
         try await withThrowingTaskGroup { group in
             group.addTask { try await self.collector.run() }
             group.addTask { await self.strangers.run() }
+            group.addTask { await self.erasures.run() }
             group.addTask { try await self.transfers.watch() }
             try await group.waitForAll()
         }
@@ -90,5 +93,6 @@ package struct Attachments: Sendable {
             Migration(version: 2, name: "statistics", sql: PackageResources._02_statistics_sql),
             Migration(version: 3, name: "clock", sql: PackageResources._03_clock_sql),
             Migration(version: 4, name: "bounds", sql: PackageResources._04_bounds_sql),
+            Migration(version: 5, name: "erasures", sql: PackageResources._05_erasures_sql),
         ])
 }

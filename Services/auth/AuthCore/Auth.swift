@@ -14,6 +14,9 @@ package struct Auth: Sendable {
     private let guestSweep: ExpirySweep<GuestTable>
     private let profileSweep: ExpirySweep<AbandonedProfiles>
     private let invitationSweep: ExpirySweep<EndedInvitations>
+    private let erasureSweep: ErasureSweep<AuthErasedRows>
+    private let finishedErasureSweep: ExpirySweep<FinishedErasures>
+    private let countErasures: @Sendable () async throws(StoreError) -> Void
     private let strangers:
         (StrangerSweep<StrangerProfiles>, StrangerSweep<ContactBackupTable>, StrangerSweep<GuestTable>)
     private let countSessions: @Sendable () async throws(StoreError) -> Void
@@ -41,6 +44,9 @@ package struct Auth: Sendable {
                 pool: pool, directory: directory, operators: operators, bus: bus,
                 usualMode: configuration.registration, clock: clock, logger: logger),
             sessions: SessionService(pool: pool, directory: directory, clock: clock),
+            leaving: Leaving(
+                pool: pool, eraser: Eraser(pool: pool, bus: bus, clock: clock, logger: logger), operators: operators,
+                bus: bus, clock: clock, logger: logger),
             guests: GuestProving(
                 guests, areTaken: configuration.server.hasGuests, operators: operators, bus: bus, clock: clock,
                 logger: logger),
@@ -56,6 +62,16 @@ package struct Auth: Sendable {
         self.profileSweep = ExpirySweep(
             AbandonedProfiles(pool, life: configuration.profileLife), clock: clock, logger: logger)
         self.invitationSweep = ExpirySweep(EndedInvitations(pool), clock: clock, logger: logger)
+        self.erasureSweep = ErasureSweep(
+            AuthErasedRows(pool), pool: pool, settledAfter: configuration.erasuresSettledAfter, logger: logger)
+        let erasures = FinishedErasures(pool)
+        self.finishedErasureSweep = ExpirySweep(erasures, clock: clock, logger: logger)
+        let erasureMetrics = ErasureMetrics()
+        self.countErasures = { () async throws(StoreError) in
+            let open = try await erasures.open(at: clock.store)
+            erasureMetrics.open.set(open.count)
+            erasureMetrics.oldestSeconds.set(open.oldestSeconds)
+        }
         let together = configuration.strangersBytesMax
         self.strangers = (
             StrangerSweep(StrangerProfiles(pool), bytesMax: together, logger: logger),
@@ -83,6 +99,8 @@ package struct Auth: Sendable {
             group.addTask { await self.guestSweep.run() }
             group.addTask { await self.profileSweep.run() }
             group.addTask { await self.invitationSweep.run() }
+            group.addTask { await self.erasureSweep.run() }
+            group.addTask { await self.finishedErasureSweep.run(afterwards: self.countErasures) }
             group.addTask { await self.strangers.0.run() }
             group.addTask { await self.strangers.1.run() }
             group.addTask { await self.strangers.2.run() }
@@ -128,5 +146,6 @@ package struct Auth: Sendable {
         Migration(version: 9, name: "profiles", sql: PackageResources._09_profiles_sql),
         Migration(version: 10, name: "strangers", sql: PackageResources._10_strangers_sql),
         Migration(version: 12, name: "invitations", sql: PackageResources._12_invitations_sql),
+        Migration(version: 13, name: "erasures", sql: PackageResources._13_erasures_sql),
     ]
 }

@@ -1,4 +1,5 @@
 package import Contract
+import Store
 
 /// Bounds of auth that are settings (contract §13a, §13b).
 package struct AuthConfiguration: Sendable {
@@ -13,6 +14,8 @@ package struct AuthConfiguration: Sendable {
     package var strangersBytesMax = Limits.strangersStoreBytesMax
     /// Whether somebody new may register, while no operator has chosen.
     package var registration = RegistrationMode.open
+    /// See `ErasureLimits.settledAfter`. Tests take less.
+    package var erasuresSettledAfter = ErasureLimits.settledAfter
     /// Facts that `GET /server` tells. It asks for the registration each time.
     package var server = ServerOperations.Facts(
         name: "Whisper", registration: .open, hasGuests: true,

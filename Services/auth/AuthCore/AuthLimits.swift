@@ -37,6 +37,8 @@ package enum AuthLimits {
 
     /// How long an invitation stays listed after its end.
     package static let endedInvitationLife = Duration.seconds(30 * 86_400)
+    /// How long a finished erasure stays listed. It names nobody.
+    package static let finishedErasureLife = Duration.seconds(400 * 86_400)
     /// How old the mode may be that a challenge names. The mode at the proof decides.
     package static let registrationModeAge = Duration.seconds(1)
 

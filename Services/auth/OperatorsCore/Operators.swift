@@ -38,7 +38,8 @@ package struct Operators: Sendable {
         self.audit = AuditTable(pool)
         self.clock = clock
         let service = OperatorService(
-            pool: pool, banning: self.bans, keys: bus, rates: rates, databaseBytesMax: configuration.databaseBytesMax,
+            pool: pool, identities: identities, banning: self.bans, keys: bus, rates: rates,
+            erasuresPerDay: configuration.erasuresPerDay, databaseBytesMax: configuration.databaseBytesMax,
             usualRegistration: configuration.registration, clock: clock, logger: logger)
         self.adminRoutes = AdminRoutes(service: service, tokens: tokens)
         self.console = ConsoleRoutes(
@@ -83,6 +84,11 @@ package struct Operators: Sendable {
     package func recordRefusedLogin(of principal: PrincipalID) async throws(StoreError) {
         try await self.audit.addAtMostOnceAMinute(
             AuditEvent(.system, AuditEvent.loginRefused, target: "\(principal)"), at: self.clock.store)
+    }
+
+    /// Removes reports about an identity and its ban, and empties its own reports.
+    package func forget(_ identity: WhisperID, in transaction: borrowing Transaction) async throws(StoreError) {
+        try await ErasedRecords.forget(identity, in: transaction)
     }
 
     /// - Returns: when the ban of an identity ends; `nil` if it has no end, or there is none.

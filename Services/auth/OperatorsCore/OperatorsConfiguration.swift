@@ -18,5 +18,8 @@ package struct OperatorsConfiguration: Sendable {
     /// Whether somebody new may register, while no operator has chosen.
     package var registration = RegistrationMode.open
 
+    /// Erasures that operators may order within a day, all together.
+    package var erasuresPerDay = OperatorsLimits.erasuresPerDay
+
     package init() {}
 }

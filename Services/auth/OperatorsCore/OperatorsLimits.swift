@@ -36,4 +36,9 @@ package enum OperatorsLimits {
     package static let deliveriesShownMax = 1_000
     /// Identities whose presence is read to tell how many are online. Beyond it the number is projected.
     package static let onlineSampleMax = 20_000
+
+    /// Erasures that operators may order within a day. A setting.
+    package static let erasuresPerDay: Int64 = 100
+    /// When an operator may try again that has ordered as many as may be.
+    package static let erasureRetryAfter = Duration.seconds(600)
 }

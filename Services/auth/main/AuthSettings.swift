@@ -16,6 +16,9 @@ struct AuthSettings: ServiceSettings {
         "registration", .registrationMode, default: RegistrationMode.open.rawValue,
         "Whether somebody new may register, while no operator has chosen. Identities that exist log in whatever it is.")
     let server = ServerSettings()
+    let erasuresPerDay = Setting(
+        "erasures.per.day", .integer(in: 1...100_000), default: "\(OperatorsLimits.erasuresPerDay)",
+        "Identities that operators may erase within a day, all together. People who leave by themselves do not count.")
     let openReportsMax = Setting(
         "reports.open.max", .integer(in: 1...10_000), default: "20", "Reports of one reporter that wait for a review.")
     let evidenceLife = Setting(
@@ -77,6 +80,7 @@ extension Settings<AuthSettings> {
         configuration.openEvidenceBytesMax = try self.openEvidenceBytesMax
         configuration.strangersBytesMax = try self.strangers.bytes()
         configuration.registration = try self.registration
+        configuration.erasuresPerDay = Int64(try self.erasuresPerDay)
         configuration.databaseBytesMax = Int64(try self.databaseBytesMax)
         return configuration
     }

@@ -35,6 +35,9 @@ await runService("calls", CallsSettings()) { context in
     let rooms = RoomCoordinator(
         bus: bus, store: connection("calls-rooms"), turn: configuration.turn,
         leaseInterval: configuration.leaseInterval, logger: context.logger)
+    let erasedCalls = ErasureSweep(ErasedCalls(pool, bus: bus), pool: pool, logger: context.logger)
+    let erasedLive = ErasureSweep(ErasedConversations(pool, bus: bus), pool: pool, logger: context.logger)
+    let erasedRooms = ErasureSweep(ErasedRooms(pool, bus: bus), pool: pool, logger: context.logger)
     let strangers = StrangerCount(pool: pool, bounds: try context.settings.keptBounds(), logger: context.logger)
     let looks = LookRoutes(
         pool: pool, bus: bus, rates: configuration.rates, trustedProxies: configuration.trustedProxies,
@@ -59,6 +62,9 @@ await runService("calls", CallsSettings()) { context in
             Part("live", on: context.taskExecutor, run: live.run, drain: live.drain),
             Part("rooms", on: context.taskExecutor, run: rooms.run, drain: rooms.drain),
             Part("strangers", on: context.taskExecutor, run: strangers.run),
+            Part("erased-calls", on: context.taskExecutor, run: erasedCalls.run),
+            Part("erased-live", on: context.taskExecutor, run: erasedLive.run),
+            Part("erased-rooms", on: context.taskExecutor, run: erasedRooms.run),
             HTTPListener.part(on: try context.settings.http.address(), logger: context.logger) {
                 routes.add(to: $0)
                 looks.add(to: $0)

@@ -24,10 +24,12 @@ await runService("push", PushSettings()) { context in
         instance: context.instance, bus: bus, pool: pool,
         providers: try configuration.providers(eventLoop: context.eventLoop, logger: context.logger),
         schedule: try context.settings.schedule(), logger: context.logger)
+    let erasures = ErasureSweep(ErasedRecipients(pool), pool: pool, logger: context.logger)
     return Composition(
         parts: [
             Part("bus", close: bus.close), Part("store", close: pool.close),
             // On the bus' own thread, as in routers: each change of threads costs more than what is done for one wake-up.
+            Part("erased", on: context.taskExecutor, run: erasures.run),
             Part("look", on: context.taskExecutor, run: push.reminders.run),
             Part("mail", on: context.taskExecutor, run: push.mail.run, drain: push.mail.drain),
             Part("calls", on: context.taskExecutor, run: push.calls.run, drain: push.calls.drain),

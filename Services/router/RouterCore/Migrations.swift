@@ -26,4 +26,5 @@ package let routerMigrator = Migrator(
         Migration(version: 27, name: "partitions", sql: PackageResources._27_partitions_sql),
         Migration(version: 28, name: "day", sql: PackageResources._28_day_sql),
         Migration(version: 30, name: "stranger bytes", sql: PackageResources._30_stranger_bytes_sql),
+        Migration(version: 31, name: "erasures", sql: PackageResources._31_erasures_sql),
     ])

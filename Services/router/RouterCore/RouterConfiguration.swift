@@ -115,6 +115,14 @@ package enum RouterLimits {
     /// Questions about groups that one router answers at a time, and its database connections for that.
     package static let groupJobsMax = 16
     package static let groupConnectionsMax = 2
+    /// Groups that an erased identity leaves in one go, and events that lose its name.
+    package static let groupsLeftAtOnce = 100
+    /// Between two looks whether the ledger is to be walked; how long an erasure waits for it; and erasures of one walk.
+    package static let ledgerWalkLookEvery = Duration.seconds(5)
+    package static let ledgerWalkAfter = Duration.seconds(23 * 3_600)
+    package static let erasuresPerWalk = 10_000
+    /// Between two walks, while mail of an erased identity waits.
+    package static let ledgerWalkPause = Duration.seconds(3_600)
     /// A question about groups taken this long ago and not acknowledged lost its router, or its answer.
     package static let groupClaimIdle = Duration.seconds(5)
     /// Between two looks for such questions.

@@ -51,6 +51,10 @@ struct RouterSettings: ServiceSettings {
     let groupStrangersPerDay = Setting(
         "group.strangers.per.day", .integer(in: 0...10_000), default: "50",
         "Additions to groups, in 24 hours, by one identity of identities that are not its peers.")
+    let walksLedger = Setting(
+        "erasure.ledger.walk", .truth, default: "true",
+        "Whether routers read the whole ledger once a day to erase who has left. If not, its rows go with their day, after 16 days at most."
+    )
     let groupEventTTL = Setting(
         "group.event.ttl.seconds", .seconds(in: 1...31_536_000), default: "2592000",
         "How long a group event waits for a member who is away.")

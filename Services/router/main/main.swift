@@ -23,20 +23,33 @@ await runService("router", RouterSettings()) { context in
         configuration: configuration, bus: bus,
         store: PostgresConnection(store, callers: context.taskExecutor, logger: context.logger), logger: context.logger)
     let pool = PostgresPool(store, connections: 1, logger: context.logger)
+    let ledgerPool = PostgresPool(
+        PostgresConfiguration(
+            url: try context.settings.postgres.conninfo().revealed,
+            applicationName: "whisper-router-walk-\(context.instance)"),
+        connections: 1, logger: context.logger)
+    let ledgerWalk = LedgerWalk(
+        ledgerPool, isWanted: try context.settings.walksLedger, logger: context.logger)
     let presencePool = PostgresPool(store, connections: 1, logger: context.logger)
     let groupPool = PostgresPool(store, connections: RouterLimits.groupConnectionsMax, logger: context.logger)
+    let groupService = GroupService(
+        pool: groupPool, bus: bus, configuration: configuration.groups, logger: context.logger)
     let groups = GroupConsumer(
-        bus: bus,
-        service: GroupService(pool: groupPool, bus: bus, configuration: configuration.groups, logger: context.logger),
-        instance: context.instance, logger: context.logger)
+        bus: bus, service: groupService, instance: context.instance, logger: context.logger)
+    let erasures = ErasureSweep(
+        ErasedMail(pool, groups: groupService) { identity async throws(StoreError) in
+            try await router.expireMail(to: identity, pool)
+        }, pool: pool, logger: context.logger)
     return Composition(
         parts: [
             Part("bus", close: bus.close), Part("store", close: pool.close),
-            Part("group-store", close: groupPool.close),
+            Part("group-store", close: groupPool.close), Part("ledger-store", close: ledgerPool.close),
             Part("presence-store", close: presencePool.close),
             // All on the bus' own thread. A small batch, or a round that finds nothing, then changes threads for the database
             // alone, and such changes are most of what they cost.
             Part("sweep", on: context.taskExecutor, run: { try await router.sweep(pool) }),
+            Part("erased", on: context.taskExecutor, run: erasures.run),
+            Part("ledger-walk", on: context.taskExecutor, run: ledgerWalk.run),
             Part("segments", on: context.taskExecutor, run: { try await router.clearSegments(pool) }),
             Part("presence", on: context.taskExecutor, run: { try await router.tellPresence(presencePool) }),
             Part("router", on: context.taskExecutor, run: router.run, drain: router.drain),

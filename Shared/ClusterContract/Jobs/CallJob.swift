@@ -8,6 +8,9 @@ package enum CallJob: Job {
     case bound(CallConnection)
     /// The receipt of a `CallDelivery`.
     case delivered(CallReceipt)
+    /// From any calls process: an identity that takes part in calls of this share was erased. The tables say so as well: lost, it comes
+    /// again.
+    case erased(WhisperID)
 
     package func encode(into writer: inout WireWriter) {
         switch self {
@@ -20,6 +23,9 @@ package enum CallJob: Job {
         case .delivered(let receipt):
             writer.write(UInt8(3))
             writer.write(receipt)
+        case .erased(let identity):
+            writer.write(UInt8(4))
+            writer.write(identity)
         }
     }
 
@@ -28,6 +34,7 @@ package enum CallJob: Job {
         case 1: self = .frame(try reader.read())
         case 2: self = .bound(try reader.read())
         case 3: self = .delivered(try reader.read())
+        case 4: self = .erased(try reader.read())
         case let other: throw .unknown(other)
         }
     }

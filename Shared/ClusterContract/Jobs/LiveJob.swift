@@ -13,6 +13,8 @@ package enum LiveJob: Job {
     /// From auth, to all shares: somebody was taken out of this profile, or it is no more. It stands in the tables: lost, a sweep
     /// finds it later.
     case membersChanged(UUIDText)
+    /// From any calls process: the conversation still names an erased identity. The tables say so as well: lost, it comes again.
+    case erased(ConversationID, WhisperID)
     /// From a process of the release before, which had no stream for rooms. Its owner passes it on to `Keyspace.rooms`.
     case ofRooms(RoomJob)
 
@@ -35,6 +37,10 @@ package enum LiveJob: Job {
         case .membersChanged(let profile):
             writer.write(UInt8(5))
             writer.write(profile)
+        case .erased(let conversation, let identity):
+            writer.write(UInt8(6))
+            writer.write(conversation)
+            writer.write(identity)
         case .ofRooms(let job): writer.write(job)
         }
     }
@@ -48,6 +54,7 @@ package enum LiveJob: Job {
         case 3: self = .report(try reader.read(), try reader.readList())
         case 4: self = .line(try reader.read())
         case 5: self = .membersChanged(try reader.read())
+        case 6: self = .erased(try reader.read(), try reader.read())
         case let kind: self = .ofRooms(try RoomJob(kind, &reader))
         }
     }

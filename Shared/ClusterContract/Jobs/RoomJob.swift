@@ -10,6 +10,8 @@ package enum RoomJob: Job {
     case report(NodeID, [RoomReportEntry])
     /// From another calls process: a participant leaves all rooms, and this room too. The tables say so as well.
     case purge(UUIDText, PrincipalID)
+    /// From any calls process: the room still names an erased identity. The tables say so as well: lost, it comes again.
+    case erased(UUIDText, PrincipalID)
 
     package func encode(into writer: inout WireWriter) {
         switch self {
@@ -28,6 +30,10 @@ package enum RoomJob: Job {
             writer.write(UInt8(18))
             writer.write(room)
             writer.write(participant)
+        case .erased(let room, let participant):
+            writer.write(UInt8(19))
+            writer.write(room)
+            writer.write(participant)
         }
     }
 
@@ -42,6 +48,7 @@ package enum RoomJob: Job {
         case 16: self = .left(try reader.read(), try reader.read())
         case 17: self = .report(try reader.read(), try reader.readList())
         case 18: self = .purge(try reader.read(), try reader.read())
+        case 19: self = .erased(try reader.read(), try reader.read())
         case let other: throw .unknown(other)
         }
     }

@@ -295,6 +295,10 @@ extension Answer {
     package static func loggedOut(_ frame: LogoutAck) -> Answer {
         .loggedOut(type: LogoutAck.type, payload: frame.json)
     }
+
+    package static func loggedOut(_ frame: AccountDeleted) -> Answer {
+        .loggedOut(type: AccountDeleted.type, payload: frame.json)
+    }
 }
 
 extension Answer: WireCodable {

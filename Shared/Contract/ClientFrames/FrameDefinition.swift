@@ -132,6 +132,8 @@ package enum FrameCatalogue {
         GuestProof.self,
         SessionRefresh.self,
         Logout.self,
+        AccountDeleteBegin.self,
+        AccountDelete.self,
         Ping.self,
         UpdateTokens.self,
         SendMessage.self,

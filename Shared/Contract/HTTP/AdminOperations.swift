@@ -93,7 +93,8 @@ package enum AdminOperations {
     }
 
     private static let report = ObjectSchema([
-        Field("id", .uuid), Field("reporterId", .whisperID), Field("targetId", .whisperID),
+        Field("id", .uuid), Field("reporterId", .whisperID, .optional, about: "Absent once the reporter was erased."),
+        Field("targetId", .whisperID),
         Field("reason", .choice(Report.Reason.allCases.map(\.rawValue))),
         Field("note", .text(Limits.reportNoteCharacters), .optional),
         Field(

@@ -113,6 +113,9 @@ package struct HTTPOperation: Sendable {
     package static let failureBody = ObjectSchema([
         Field("error", .choice(ErrorCode.allCases.map(\.rawValue))),
         Field("message", .text(1...1_000), about: "For people. Never repeats a value that the client sent."),
+        Field(
+            "reason", .choice(RefusalReason.allCases.map(\.rawValue)), .optional,
+            about: "Where a client can act on more than the code."),
     ])
 }
 
@@ -133,6 +136,6 @@ package enum HTTPCatalogue {
         + HealthOperations.all
         + AdminOperations.all
         + [ServerOperations.server]
-        + DoorOperations.all
+        + DoorOperations.all + ErasureOperations.all
         + AttachmentOperations.operators
 }

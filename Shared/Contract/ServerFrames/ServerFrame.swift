@@ -64,6 +64,8 @@ package enum ServerFrameCatalogue {
         GuestAck.self,
         SessionRefreshAck.self,
         LogoutAck.self,
+        AccountDeleteChallenge.self,
+        AccountDeleted.self,
         TokensUpdated.self,
         Pong.self,
         MessageAccepted.self,

@@ -33,6 +33,10 @@ package enum RefusalReason: String, CaseIterable, Sendable {
     case invitationNeeded
     /// The invitation is unknown, expired, revoked or used up: one answer for all four.
     case invitationInvalid
+    /// The keys were an identity's that has been erased: nobody takes them again (contract §20.2).
+    case erased
+    /// An operator's confirmation names another person than the request (contract §20.5).
+    case confirmationMismatch
 }
 
 /// Whether somebody new may register (contract §20.6). Identities that exist log in whatever it is.

@@ -44,6 +44,10 @@ package enum Limits {
     /// A guest is forgotten so long after it was last seen (contract §14.3).
     package static let guestTTL = Duration.seconds(90 * 86_400)
     package static let challengeTTL = Duration.seconds(60)
+    /// How long a person may think before an erasure is signed (contract §20.2).
+    package static let erasureChallengeTTL = Duration.seconds(300)
+    /// Erasures that operators may order within an hour, all together.
+    package static let erasuresPerHour: Int64 = 20
     /// How long a refreshed token lives on beside its successor, if the successor is not used earlier.
     package static let refreshOverlap = Duration.seconds(120)
     package static let timestampSkewMilliseconds: Int64 = 600_000

@@ -84,6 +84,8 @@ package enum Rates {
     package static let unknownTokens = Rate("unknown_token", 60, burst: 60, per: .address)
     /// `GET /server`.
     package static let server = Rate("server", 60, burst: 60, per: .address, failsClosed: true)
+    /// `account_delete_begin` and `account_delete` (contract §20.10).
+    package static let account = Rate("account", 5, burst: 5, failsClosed: true)
     /// Invitations that operators make, beside `admin` and counted as it is.
     package static let invitations = Rate("invitations", 60, burst: 60, per: .address, failsClosed: true)
     /// Counted per role instead of per address: operators come through the same balancer. Wrong tokens are one role.
@@ -99,6 +101,6 @@ package enum Rates {
         Self.transcripts, Self.liveShares,
         Self.livePackets, Self.liveResync, Self.liveAttention, Self.roomControl, Self.roomCodes, Self.roomSignals,
         Self.roomPokes,
-        Self.roomGuesses, Self.roomGuessesOfAddress, Self.server, Self.invitations,
+        Self.roomGuesses, Self.roomGuessesOfAddress, Self.server, Self.invitations, Self.account,
     ]
 }

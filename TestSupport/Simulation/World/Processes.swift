@@ -93,6 +93,9 @@ enum Service: CaseIterable {
                 registration: Registration(
                     pool: pool, directory: directory, operators: NoOperators(), bus: bus, clock: clock, logger: logger),
                 sessions: SessionService(pool: pool, directory: directory, clock: clock),
+                leaving: Leaving(
+                    pool: pool, eraser: Eraser(pool: pool, bus: bus, clock: clock, logger: logger),
+                    operators: NoOperators(), bus: bus, clock: clock, logger: logger),
                 guests: GuestProving(
                     GuestTable(pool), operators: NoOperators(), bus: bus, clock: clock, logger: logger),
                 operators: NoOperators(), directory: directory, logger: logger)
@@ -129,6 +132,8 @@ enum Service: CaseIterable {
 
 /// Operators without reports and bans.
 private struct NoOperators: OperatorRecords {
+    func forget(_ identity: WhisperID, in transaction: borrowing Transaction) async throws(StoreError) {}
+
     func file(
         _ report: Report, of session: Session, question: AnswerAddress
     ) async throws(StoreError) -> Answer {

@@ -10,6 +10,9 @@ extension AuthBench {
                 pool: self.pool, directory: self.directory, operators: self.operators, bus: self.bus, clock: self.clock,
                 logger: quiet),
             sessions: SessionService(pool: self.pool, directory: self.directory, clock: self.clock),
+            leaving: Leaving(
+                pool: self.pool, eraser: Eraser(pool: self.pool, bus: self.bus, clock: self.clock, logger: quiet),
+                operators: self.operators, bus: self.bus, clock: self.clock, logger: quiet),
             guests: GuestProving(
                 GuestTable(self.pool), operators: self.operators, bus: self.bus, clock: self.clock, logger: quiet),
             operators: self.operators, directory: self.directory, logger: quiet)

@@ -24,10 +24,18 @@ extension ProtocolPage {
                 `register_begin` → `register_challenge` → `register_proof` → `register_ack`. An identity is active on one device: a new login
                 raises its *epoch*, the older connection gets `error` AUTH_FAILED and close 4001, and nothing of the older session is taken any
                 more. A second connection with the same token replaces the first.
+
+                `account_delete_begin` → `account_delete_challenge` → `account_delete` → `account_deleted` erases the identity for good.
+                Afterwards its id is NOT_FOUND for everybody, and a proof of its keys is AUTH_FAILED with reason `erased`.
                 """,
-            client: ["register_begin", "register_proof", "session_refresh", "update_tokens", "logout", "ping"],
+            client: [
+                "register_begin", "register_proof", "session_refresh", "update_tokens", "logout",
+                "account_delete_begin",
+                "account_delete", "ping",
+            ],
             server: [
-                "register_challenge", "register_ack", "session_refresh_ack", "tokens_updated", "logout_ack", "pong",
+                "register_challenge", "register_ack", "session_refresh_ack", "tokens_updated", "logout_ack",
+                "account_delete_challenge", "account_deleted", "pong",
             ]),
         Chapter(
             title: "Guests",

@@ -18,7 +18,7 @@ extension PublicRoutes {
         _ text: Substring, _ request: Request, _ peer: NetworkAddress?
     ) async throws(HTTPRefusal) -> Response {
         let (key, found) = try await self.own(text, request, peer)
-        guard let upload = found.upload, found.uploadedAt == nil else {
+        guard let upload = found.upload, let uploader = found.uploader, found.uploadedAt == nil else {
             throw HTTPRefusal(.invalidPayload, "the upload was not presigned in parts, or is complete")
         }
         let now = self.clock()
@@ -30,7 +30,7 @@ extension PublicRoutes {
         }
         let mayGoOn = try await self.stored { () async throws(StoreError) in
             try await self.attachments.renew(
-                key, of: found.uploader, for: self.configuration.uploadURLLife, quota: self.configuration.quotaBytes,
+                key, of: uploader, for: self.configuration.uploadURLLife, quota: self.configuration.quotaBytes,
                 at: self.clock.store)
         }
         guard mayGoOn else {

@@ -32,7 +32,8 @@ package struct AttachmentTable: Sendable {
     }
 
     package struct Found: Equatable, Sendable {
-        package var uploader: WhisperID
+        /// `nil`: the uploader was erased.
+        package var uploader: WhisperID?
         package var sizeBytes: Int64
         package var upload: String?
         package var createdAt: Timestamp

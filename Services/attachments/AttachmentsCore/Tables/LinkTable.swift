@@ -27,7 +27,7 @@ package struct LinkTable: Sendable {
                 WHERE l.attachment = o.number AND l.recipient = \(caller) AND o.state < 3
                 RETURNING l.recipient
             )
-            SELECT o.uploader = \(caller) OR EXISTS (SELECT FROM fetched) FROM object o WHERE o.state < 3
+            SELECT coalesce(o.uploader = \(caller), false) OR EXISTS (SELECT FROM fetched) FROM object o WHERE o.state < 3
             """)
         guard let row = rows.first else { return .unknown }
         return try row.decode(0, as: Bool.self) ? .granted : .forbidden

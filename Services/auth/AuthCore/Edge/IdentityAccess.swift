@@ -12,10 +12,12 @@ package struct IdentityAccess: Sendable {
     private let identities: IdentityTable
     private let sessions: SessionTable
     private let guests: GuestTable
+    private let eraser: Eraser
     private let keys: any KeyBus
     private let logger: Logger
 
-    package init(pool: PostgresPool, keys: any KeyBus, logger: Logger) {
+    package init(pool: PostgresPool, keys: any Bus, clock: ServiceClock = .real, logger: Logger) {
+        self.eraser = Eraser(pool: pool, bus: keys, clock: clock, logger: logger)
         self.identities = IdentityTable(pool)
         self.sessions = SessionTable(pool)
         self.guests = GuestTable(pool)
@@ -59,6 +61,22 @@ package struct IdentityAccess: Sendable {
         case .banned: Replies.banned(for: nil)
         case .stale: .stale
         }
+    }
+
+    /// Erases an identity, as an operator has decided.
+    /// - Parameter forget: removes rows that name it, when it is locked.
+    /// - Returns: `nil` if there is no such identity.
+    package func erase(
+        _ order: ErasureOrder, in transaction: borrowing Transaction,
+        forget: (borrowing Transaction) async throws(StoreError) -> Void
+    ) async throws(StoreError) -> DecidedErasure? {
+        try await self.eraser.erase(order, in: transaction, forget: forget)
+    }
+
+    /// Closes what an erased identity has open.
+    package func enforce(_ erasure: DecidedErasure) async {
+        await self.eraser.enforce(erasure, by: .operator)
+        self.eraser.close(erasure)
     }
 
     /// Where the cache has the tokens of these identities and guests.

@@ -156,7 +156,11 @@ package struct Registration: Sendable {
         var candidate = candidates.next()
         for _ in 0..<StoreLimits.attemptsMax {
             switch claim.verdict(known: known) {
-            case .refused: return .refused
+            case .refused:
+                // Keys of an erased identity with its id: only their owner can show them.
+                let marks = Tombstones.marks(sign: proof.signPublicKey, enc: proof.encPublicKey)
+                guard known.isEmpty, try await self.pool.query(Tombstones.hold(marks)) else { return .refused }
+                return .notLetIn(.erased)
             case .existing(let identity):
                 return try await self.pool.persistently { transaction throws(StoreError) in
                     try await self.logInAgain(identity, proof, token: token, until: end, in: transaction)
@@ -195,7 +199,9 @@ package struct Registration: Sendable {
         // This process may have stood still since it took the Job.
         guard ContinuousClock.now < end else { return .tooLate }
         guard let epoch = try await self.identities.beginEpoch(of: identity, in: transaction) else {
-            return .banned(identity)
+            // It was there a moment ago: it is banned, or has been erased meanwhile.
+            let isThere = try await self.identities.exists(identity, in: transaction)
+            return isThere ? .banned(identity) : .notLetIn(.erased)
         }
         let now = self.clock.store
         var session = Self.session(of: identity, epoch, proof, token)
@@ -261,6 +267,7 @@ extension RegistrationResult {
             case .registrationClosed: .closed
             case .invitationNeeded: .needed
             case .invitationInvalid: .invalid
+            case .erased, .confirmationMismatch: .erased
             }
     }
 }

@@ -9,17 +9,20 @@ import Telemetry
 package struct RequestHandler: Sendable {
     private let registration: Registration
     private let sessions: SessionService
+    private let leaving: Leaving
     private let guests: GuestProving
     private let operators: any OperatorRecords
     private let directory: SessionDirectory
     private let logger: Logger
 
     package init(
-        registration: Registration, sessions: SessionService, guests: GuestProving, operators: any OperatorRecords,
+        registration: Registration, sessions: SessionService, leaving: Leaving, guests: GuestProving,
+        operators: any OperatorRecords,
         directory: SessionDirectory, logger: Logger
     ) {
         self.registration = registration
         self.sessions = sessions
+        self.leaving = leaving
         self.guests = guests
         self.operators = operators
         self.directory = directory
@@ -83,12 +86,13 @@ package struct RequestHandler: Sendable {
             return try await self.guests.prove(proof, node: node, connection: connection, until: end)
         default:
             guard let session = request.session else { return .answer(Replies.notRegistered, then: nil) }
-            return try await self.privileged(type, payload, of: session, request)
+            return try await self.privileged(type, payload, of: session, request, until: end)
         }
     }
 
     private func privileged(
-        _ type: String, _ payload: Payload, of session: Session, _ request: ServiceRequest
+        _ type: String, _ payload: Payload, of session: Session, _ request: ServiceRequest,
+        until end: ContinuousClock.Instant
     ) async throws(HandlingError) -> Reaction {
         switch type {
         case SessionRefresh.definition.type:
@@ -101,6 +105,14 @@ package struct RequestHandler: Sendable {
             // The other way round the connection would hear that it was replaced before it hears the acknowledgement.
             return .answer(
                 Replies.logoutAck, then: .sessionsEnded(session.caller.identity, before: epoch, why: .replaced))
+        case AccountDeleteBegin.definition.type:
+            return .answer(
+                try await self.leaving.begin(session, node: request.answer.node, connection: request.connection),
+                then: nil)
+        case AccountDelete.definition.type:
+            guard let frame = try? AccountDelete(payload) else { return self.corrupted(type, request) }
+            return try await self.leaving.erase(
+                frame, of: session, node: request.answer.node, connection: request.connection, until: end)
         case UpdateTokens.definition.type:
             guard let update = try? UpdateTokens(payload) else { return self.corrupted(type, request) }
             return .answer(try await self.sessions.update(update, of: session), then: nil)

@@ -53,14 +53,19 @@ package enum Replies {
         Refusal(.invalidPayload, "invitation: must be 16 bytes in base64url"))
 
     package static func notLetIn(_ reason: RefusalReason) -> Answer {
-        let message =
+        let (code, message): (ErrorCode, String) =
             switch reason {
-            case .registrationClosed: "nobody new can register on this server"
-            case .invitationNeeded: "this server asks for an invitation"
-            case .invitationInvalid: "the invitation does not hold"
+            case .registrationClosed: (.forbidden, "nobody new can register on this server")
+            case .invitationNeeded: (.forbidden, "this server asks for an invitation")
+            case .invitationInvalid: (.forbidden, "the invitation does not hold")
+            case .erased, .confirmationMismatch: (.authFailed, "the identity of these keys has been erased")
             }
-        return .refused(Refusal(.forbidden, reason, message))
+        return .refused(Refusal(code, reason, message))
     }
+
+    package static let foreignErasure = Answer.refused(Refusal(.forbidden, "whisperId: is not this session's"))
+    package static let erasureRefused = Answer.refused(
+        Refusal(.authFailed, "the erasure was not accepted; begin again"))
 
     package static let unknownIdentity = Answer.refused(Refusal(.notFound, "there is no such identity"))
     package static let notRegistered = Answer.refused(Refusal(.notRegistered, "the session is not known"))

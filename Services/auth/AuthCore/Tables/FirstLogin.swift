@@ -50,7 +50,7 @@ struct FirstLogin: Sendable {
         return outcome
     }
 
-    /// Locks the invitation, adds the identity, and counts the use from what was added: a use that ends in `taken` costs nothing, and
+    /// Looks for tombstones, locks the invitation, adds the identity, and counts the use from what was added: a use that ends in `taken` costs nothing, and
     /// of parallel uses each waits for the one before and then looks again.
     private var statement: Statement<Outcome> {
         Statement(
@@ -62,6 +62,8 @@ struct FirstLogin: Sendable {
                 WHERE (SELECT mode FROM door) = 'invited' AND token_hash = \(self.invitation)
                     AND uses_left > 0 AND revoked_at IS NULL AND expires_at > \(self.now)
                 FOR UPDATE
+            ), buried AS MATERIALIZED (
+                SELECT mark FROM auth.tombstones WHERE mark = ANY (\(Tombstones.marks(of: self.identity))::bytea[])
             ), added AS (
                 INSERT INTO auth.identities (whisper_id, sign_key, enc_key, epoch)
                 SELECT \(self.identity.whisperID), \(self.identity.signPublicKey), \(self.identity.encPublicKey),
@@ -70,6 +72,7 @@ struct FirstLogin: Sendable {
                     SELECT FROM auth.identities
                     WHERE sign_key = \(self.identity.signPublicKey) OR enc_key = \(self.identity.encPublicKey))
                     AND ((SELECT mode FROM door) = 'open' OR EXISTS (SELECT FROM invitation))
+                    AND NOT EXISTS (SELECT FROM buried)
                 ON CONFLICT (whisper_id) DO NOTHING
                 RETURNING whisper_id, epoch
             ), used AS (
@@ -82,12 +85,15 @@ struct FirstLogin: Sendable {
                 FROM added
                 RETURNING expires_at
             )
-            SELECT (SELECT expires_at FROM session), (SELECT mode FROM door), EXISTS (SELECT FROM invitation)
+            SELECT (SELECT expires_at FROM session), (SELECT mode FROM door), EXISTS (SELECT FROM invitation),
+                -- An id that is buried alone is taken: another one is tried.
+                EXISTS (SELECT FROM buried WHERE mark <> \(Tombstones.mark(of: self.identity.whisperID)))
             """
         ) { rows throws(StoreError) in
             var row = rows[0]
             if let expiresAt = try row.next(Timestamp?.self) { return .added(expiresAt: expiresAt) }
-            let (mode, isInvited): (String, Bool) = (try row.next(), try row.next())
+            let (mode, isInvited, isErased): (String, Bool, Bool) = (try row.next(), try row.next(), try row.next())
+            if isErased { return .refused(.erased) }
             switch RegistrationMode(rawValue: mode) {
             case .open: return .taken
             case .invited where isInvited: return .taken

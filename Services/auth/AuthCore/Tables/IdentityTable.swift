@@ -94,6 +94,12 @@ package struct IdentityTable: Sendable {
         return try rows.first.map { row throws(StoreError) in Epoch(value: try row.decode(0)) }
     }
 
+    /// Whether there is such an identity.
+    package func exists(_ identity: WhisperID, in transaction: borrowing Transaction) async throws(StoreError) -> Bool {
+        try await transaction.query(
+            Statement(value: "SELECT EXISTS (SELECT FROM auth.identities WHERE whisper_id = \(identity))"))
+    }
+
     /// Marks the identity as banned. Locks it, so that no login is under way at the commit.
     /// - Returns: the identity's epoch; nil if there is no such identity.
     package func ban(_ identity: WhisperID, in transaction: borrowing Transaction) async throws(StoreError) -> Epoch? {

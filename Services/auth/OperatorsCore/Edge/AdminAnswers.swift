@@ -36,7 +36,7 @@ package enum AdminAnswers {
         self.list("reports", entries, page, number: \.number) { entry in
             var json = JSONWriter(capacity: 256)
             json.add("id", entry.id)
-            json.add("reporterId", entry.reporter)
+            if let reporter = entry.reporter { json.add("reporterId", reporter) }
             json.add("targetId", entry.target)
             json.add("reason", entry.reason)
             json.add("note", entry.note)
@@ -103,6 +103,27 @@ package enum AdminAnswers {
             json.add("createdAt", entry.createdAt)
             return json.finished()
         }
+    }
+
+    package static func decision(_ decision: OperatorService.Decision) -> [UInt8] {
+        var json = JSONWriter(capacity: 96)
+        json.add("erasureId", decision.id)
+        json.add("decidedAt", decision.decidedAt)
+        return json.finished()
+    }
+
+    package static func erasures(_ entries: [ErasedRecords.Entry], _ page: AdminPage) -> [UInt8] {
+        self.list("erasures", entries, page, number: \.number, self.erasure)
+    }
+
+    package static func erasure(_ entry: ErasedRecords.Entry) -> [UInt8] {
+        var json = JSONWriter()
+        json.add("erasureId", entry.id)
+        json.add("by", entry.origin)
+        json.add("decidedAt", entry.decidedAt)
+        if let time = entry.finishedAt { json.add("finishedAt", time) }
+        json.add("waitingFor", strings: entry.waitingFor)
+        return json.finished()
     }
 
     package static func deadLetters(_ letters: [PushViews.DeadLetter], _ page: AdminPage) -> [UInt8] {

@@ -40,6 +40,8 @@ package struct AdminRoutes: Sendable {
             ("admin/push/dead-letters", "listDeadLetters", self.listDeadLetters),
             ("admin/registration", "getRegistration", self.readRegistration),
             ("admin/invitations", "listInvitations", self.listInvitations),
+            ("admin/erasures", "listErasures", self.listErasures),
+            ("admin/erasures/{id}", "getErasure", self.readErasure),
         ]
         for (path, name, handler) in viewer {
             router.get(path) {
@@ -53,6 +55,7 @@ package struct AdminRoutes: Sendable {
             (.delete, "admin/registration", "resetRegistration", self.resetRegistration),
             (.post, "admin/invitations", "createInvitation", self.invite),
             (.delete, "admin/invitations/{id}", "revokeInvitation", self.revokeInvitation),
+            (.post, "admin/erasures", "createErasure", self.erase),
         ]
         for (method, path, name, handler) in changes {
             router.on(path, method: method) {
@@ -179,5 +182,25 @@ package struct AdminRoutes: Sendable {
         guard let id = request.parameters.get("id").flatMap({ UUIDText($0) }) else { throw .badParameter("id") }
         try await self.service.revokeInvitation(id, &call)
         return AdminAnswers.success
+    }
+
+    // MARK: Erasures
+
+    private func erase(_ request: AdminRequest, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
+        AdminAnswers.decision(try await self.service.erase(try await request.body(), &call))
+    }
+
+    private func listErasures(
+        _ request: AdminRequest, _ call: inout AdminGate.Call
+    ) async throws(HTTPRefusal) -> [UInt8] {
+        let page = try request.page(max: 100, default: 50)
+        return AdminAnswers.erasures(try await self.service.erasures(page), page)
+    }
+
+    private func readErasure(
+        _ request: AdminRequest, _ call: inout AdminGate.Call
+    ) async throws(HTTPRefusal) -> [UInt8] {
+        guard let id = request.parameters.get("id").flatMap({ UUIDText($0) }) else { throw .badParameter("id") }
+        return AdminAnswers.erasure(try await self.service.erasure(id))
     }
 }

@@ -12,6 +12,17 @@ package protocol Identities: Sendable {
     /// - Returns: whether it exists. It need not have been banned.
     func unban(_ principal: PrincipalID, in transaction: borrowing Transaction) async throws(StoreError) -> Bool
 
+    /// Erases an identity, as an operator has decided.
+    /// - Parameter forget: removes rows that name it, when it is locked.
+    /// - Returns: `nil` if there is no such identity.
+    func erase(
+        _ order: ErasureOrder, in transaction: borrowing Transaction,
+        forget: (borrowing Transaction) async throws(StoreError) -> Void
+    ) async throws(StoreError) -> DecidedErasure?
+
+    /// Closes what an erased identity has open. Called after the commit.
+    func enforce(_ erasure: DecidedErasure) async
+
     /// - Returns: nil if there is no such identity.
     func signKey(of identity: WhisperID) async throws(StoreError) -> Bytes32?
 

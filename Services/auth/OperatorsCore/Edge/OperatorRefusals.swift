@@ -10,6 +10,13 @@ extension HTTPRefusal {
     package static let tooManyInvitations = HTTPRefusal(
         .forbidden, "as many invitations are open as may be: revoke some")
 
+    package static let unknownErasure = HTTPRefusal(.notFound, "there is no such erasure")
+    package static let confirmationMismatch = HTTPRefusal(
+        .invalidPayload, "confirm: names somebody else than whisperId", reason: .confirmationMismatch)
+    package static let tooManyErasures = HTTPRefusal(
+        .rateLimited, "operators have ordered as many erasures as may be for now",
+        retryAfter: OperatorsLimits.erasureRetryAfter.components.seconds)
+
     package static let notOneOfTwoIDs = HTTPRefusal.invalid(
         PayloadViolation("whisperId", "must be there, or guestId in its place"))
 

@@ -18,6 +18,9 @@ package struct OperatorService: Sendable {
     let banning: Bans
     let audit: AuditTable
     let doors: DoorTable
+    let erasureRecords: ErasedRecords
+    let identities: any Identities
+    let erasuresPerDay: Int64
     /// Whether somebody new may register, while no operator has chosen.
     let usualRegistration: RegistrationMode
     let keys: any KeyBus
@@ -27,7 +30,8 @@ package struct OperatorService: Sendable {
     let logger: Logger
 
     package init(
-        pool: PostgresPool, banning: Bans, keys: any KeyBus, rates: RateTable,
+        pool: PostgresPool, identities: any Identities, banning: Bans, keys: any KeyBus, rates: RateTable,
+        erasuresPerDay: Int64 = OperatorsLimits.erasuresPerDay,
         databaseBytesMax: Int64 = OperatorsLimits.databaseBytesMax, usualRegistration: RegistrationMode = .open,
         clock: ServiceClock, logger: Logger
     ) {
@@ -37,6 +41,9 @@ package struct OperatorService: Sendable {
         self.bans = BanTable(pool)
         self.banning = banning
         self.doors = DoorTable(pool)
+        self.erasureRecords = ErasedRecords(pool)
+        self.identities = identities
+        self.erasuresPerDay = erasuresPerDay
         self.usualRegistration = usualRegistration
         let audit = AuditTable(pool)
         self.audit = audit

@@ -7,7 +7,8 @@ package struct ReportTable: Sendable {
     package struct Entry: Equatable, Sendable {
         package var number: Int64
         package var id: UUIDText
-        package var reporter: WhisperID
+        /// `nil`: the reporter was erased.
+        package var reporter: WhisperID?
         package var target: WhisperID
         package var reason: String
         package var note: String?

@@ -11,6 +11,7 @@ struct CallBatch {
         case turn(Caller, AnswerAddress)
         case bound(CallConnection)
         case delivered(CallReceipt)
+        case erased(WhisperID)
         /// Needs nothing but its answer.
         case refused(Refusal, AnswerAddress)
     }
@@ -26,7 +27,7 @@ struct CallBatch {
         self.steps.lazy.compactMap { step in
             switch step {
             case .frame(_, let address), .turn(_, let address), .refused(_, let address): address
-            case .bound, .delivered: nil
+            case .bound, .delivered, .erased: nil
             }
         }.first
     }
@@ -37,6 +38,7 @@ struct CallBatch {
         case .frame(let request): self.steps.append(Self.step(request, age: age))
         case .bound(let connection): self.steps.append(.bound(connection))
         case .delivered(let receipt): self.steps.append(.delivered(receipt))
+        case .erased(let identity): self.steps.append(.erased(identity))
         }
     }
 

@@ -139,6 +139,7 @@ extension CallCoordinator {
                 rules.bound(
                     connection.identity, on: CallLeg(node: connection.node, connection: connection.connection))
             case .delivered(let receipt): rules.delivered(receipt)
+            case .erased(let identity): rules.erased(identity)
             case .refused(let refusal, let address): outcome.answers.append((address, .refused(refusal)))
             }
         }

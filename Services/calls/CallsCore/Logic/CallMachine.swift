@@ -261,6 +261,9 @@ package struct CallMachine: Equatable, Sendable {
         }
     }
 
+    /// One side is no more.
+    package mutating func failed(at now: Timestamp) { self.endByServer(.failed, tellingCallee: true, at: now) }
+
     /// Time passes.
     package mutating func tick(at now: Timestamp) {
         if case .ringing(let reachedAt) = self.phase {

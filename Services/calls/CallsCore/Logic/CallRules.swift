@@ -131,6 +131,14 @@ package struct CallRules: Sendable {
         self.put(call)
     }
 
+    /// An identity was erased: its calls have failed (contract §20.2).
+    package mutating func erased(_ identity: WhisperID) {
+        for var call in self.book.calls(of: identity) where !call.isOver {
+            call.failed(at: self.time)
+            self.put(call)
+        }
+    }
+
     private func isTooLate(_ frame: CallFrame) -> Bool { frame.age > ClusterLimits.frameAgeMax }
 
     /// Somebody has come.

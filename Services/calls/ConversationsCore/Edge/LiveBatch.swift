@@ -11,6 +11,7 @@ struct LiveBatch {
         case report(NodeID, [LiveReportEntry], LiveShare)
         case line(LiveLine)
         case membersChanged(UUIDText)
+        case erased(ConversationID, WhisperID)
         /// Needs nothing but its answer.
         case refused(Refusal, AnswerAddress)
     }
@@ -26,7 +27,7 @@ struct LiveBatch {
         self.steps.lazy.compactMap { step in
             switch step {
             case .frame(_, let address), .refused(_, let address): address
-            case .left, .report, .line, .membersChanged: nil
+            case .left, .report, .line, .membersChanged, .erased: nil
             }
         }.first
     }
@@ -43,6 +44,7 @@ struct LiveBatch {
         // However old: nobody was told that it is lost.
         case .line(let line): self.steps.append(.line(line))
         case .membersChanged(let profile): self.steps.append(.membersChanged(profile))
+        case .erased(let conversation, let identity): self.steps.append(.erased(conversation, identity))
         // The coordinator has passed it on.
         case .ofRooms: break
         }
@@ -91,6 +93,7 @@ struct LiveBatch {
     var judged: Set<ConversationID> {
         var ids = Set(self.frames.compactMap(\.body.conversation)).union(self.ofProfilesLeft)
         for case .report(_, let entries, _) in self.steps { ids.formUnion(entries.map(\.conversation)) }
+        for case .erased(let id, _) in self.steps { ids.insert(id) }
         return ids
     }
 

@@ -145,6 +145,7 @@ extension LiveCoordinator {
             case .report(let node, let entries, let share): rules.reported(entries, by: node, of: share)
             case .line(let line): rules.said(line)
             case .membersChanged(let profile): rules.membersChanged(of: profile, in: batch.ofProfilesLeft)
+            case .erased(let id, let identity): rules.erased(identity, from: id)
             case .refused(let refusal, let address): outcome.sayings.append(.answer(address, .refused(refusal)))
             }
             flush(&rules)

@@ -13,7 +13,7 @@ extension LiveMachine: BookedMachine {}
 package struct LiveMachine: Equatable, Sendable {
     package let id: ConversationID
     package let profile: UUIDText
-    package let creator: WhisperID
+    package var creator: WhisperID
     package let signPublicKey: Bytes32
     package let encPublicKey: Bytes32
     package let createdAt: Timestamp

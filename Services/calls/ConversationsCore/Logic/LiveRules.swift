@@ -334,7 +334,7 @@ package struct LiveRules: Sendable {
     }
 
     /// A profile without members is no more, and its conversations with it.
-    private mutating func endWithoutProfile(_ id: ConversationID) {
+    mutating func endWithoutProfile(_ id: ConversationID) {
         if let conversation = self.book[id], self.facts.members[conversation.profile] == nil {
             self.remove(conversation, by: nil)
         }

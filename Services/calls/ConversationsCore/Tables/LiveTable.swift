@@ -377,7 +377,8 @@ package enum LiveTable {
         ON CONFLICT (conversation_id) DO UPDATE SET
             link_verifier = excluded.link_verifier, info_nonce = excluded.info_nonce, info = excluded.info,
             transcript_days = excluded.transcript_days, updated_at = excluded.updated_at, used_at = excluded.used_at,
-            generation = excluded.generation, epoch = excluded.epoch, last_holder = excluded.last_holder
+            generation = excluded.generation, epoch = excluded.epoch, last_holder = excluded.last_holder,
+            creator = excluded.creator
         """
     }
 
@@ -490,6 +491,6 @@ extension LiveMachine {
         self.linkVerifier == other.linkVerifier && self.info == other.info
             && self.transcriptDays == other.transcriptDays && self.updatedAt == other.updatedAt
             && self.usedAt == other.usedAt && self.generation == other.generation && self.epoch == other.epoch
-            && self.lastHolder == other.lastHolder
+            && self.lastHolder == other.lastHolder && self.creator == other.creator
     }
 }

@@ -10,6 +10,7 @@ struct RoomBatch {
         case left(UUIDText, LiveConnection)
         case report(NodeID, [RoomReportEntry], RoomShare)
         case purge(UUIDText, PrincipalID)
+        case erased(UUIDText, PrincipalID)
         /// Needs nothing but its answer.
         case refused(Refusal, AnswerAddress)
     }
@@ -33,6 +34,7 @@ struct RoomBatch {
         case .left(let room, let connection): self.steps.append(.left(room, connection))
         case .report(let node, let entries): self.steps.append(.report(node, entries, share))
         case .purge(let room, let participant): self.steps.append(.purge(room, participant))
+        case .erased(let room, let participant): self.steps.append(.erased(room, participant))
         }
     }
 
@@ -63,7 +65,7 @@ struct RoomBatch {
             switch step {
             case .frame(_, let request): request.answer
             case .refused(_, let address): address
-            case .left, .report, .purge: nil
+            case .left, .report, .purge, .erased: nil
             }
         }
     }
@@ -84,7 +86,7 @@ struct RoomBatch {
         var ids = Set(self.frames.compactMap(\.body.room))
         for step in self.steps {
             switch step {
-            case .left(let room, _), .purge(let room, _): ids.insert(room)
+            case .left(let room, _), .purge(let room, _), .erased(let room, _): ids.insert(room)
             case .report(_, let entries, _): ids.formUnion(entries.map(\.room))
             case .frame, .refused: break
             }

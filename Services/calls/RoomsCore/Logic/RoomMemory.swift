@@ -64,6 +64,7 @@ struct RoomMemory {
             case .left(let room, let connection): rules.left(room, connection)
             case .report(let node, let entries, let share): rules.reported(entries, by: node, of: share)
             case .purge(let room, let participant): rules.purged(room, participant)
+            case .erased(let room, let participant): rules.erased(participant, from: room)
             case .refused(let refusal, let address): outcome.steps.append(.answer(address, .refused(refusal)))
             }
             Self.move(&rules.effects, into: &outcome)

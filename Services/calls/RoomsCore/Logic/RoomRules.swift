@@ -211,6 +211,14 @@ package struct RoomRules: Sendable {
         self.put(room)
     }
 
+    /// An erased identity leaves as others do, and hosts nothing afterwards.
+    mutating func erased(_ participant: PrincipalID, from id: UUIDText) {
+        self.leave(id, participant, on: nil)
+        guard var room = self.book[id], room.host == participant else { return }
+        self.handOver(&room)
+        if room.host == participant { self.end(room, by: participant, exceptOn: nil) } else { self.put(room) }
+    }
+
     mutating func handOver(_ room: inout RoomMachine) {
         guard let host = room.nextHost, host != room.host else { return }
         room.host = host

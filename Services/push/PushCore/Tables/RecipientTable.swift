@@ -136,6 +136,8 @@ package struct RecipientTable: Sendable {
                     \(records.map { $0.history.sentAt ?? Self.never }), \(records.map { Int16(clamping: $0.history.unanswered) }),
                     \(records.map { Int16(clamping: $0.history.failures) }), \(records.map { $0.history.dueAt ?? Self.never }))
                     AS new (recipient, tried_at, provider, result, wake_id, sent_at, unanswered, failures, due_at)
+                -- An erased identity gets no row, however late its wake-up is.
+                WHERE EXISTS (SELECT FROM auth.mail_identities i WHERE i.whisper_id = new.recipient)
                 ORDER BY recipient
                 ON CONFLICT (recipient) DO UPDATE SET
                     tried_at = excluded.tried_at, provider = excluded.provider, result = excluded.result,
@@ -151,7 +153,8 @@ package struct RecipientTable: Sendable {
                 SELECT letters.*, \(self.clock.store) FROM unnest(
                     \(dead.map(\.recipient)), \(dead.map { PostgresUUID(high: $0.wakeID.high, low: $0.wakeID.low) }),
                     \(dead.map(\.kind)), \(dead.map(\.provider.rawValue)), \(dead.map(\.reason.rawValue)),
-                    \(dead.map { Int32(clamping: $0.tries) })) AS letters
+                    \(dead.map { Int32(clamping: $0.tries) })) AS letters (recipient, wake_id, kind, provider, reason, tries)
+                WHERE EXISTS (SELECT FROM auth.mail_identities i WHERE i.whisper_id = letters.recipient)
                 """)
         }
         guard !statements.isEmpty else { return }

@@ -9,14 +9,14 @@ import Telemetry
 ///
 /// A request that is handled twice, after a crash or at the same time, changes a group once and gets the same answer.
 package struct GroupService: Sendable {
-    private let pool: PostgresPool
-    private let bus: any KeyBus
-    private let configuration: GroupConfiguration
-    private let clock: @Sendable () -> Timestamp
+    let pool: PostgresPool
+    private let bus: any KeyBus & NoticeBus
+    let configuration: GroupConfiguration
+    let clock: @Sendable () -> Timestamp
     private let logger: Logger
 
     package init(
-        pool: PostgresPool, bus: any KeyBus, configuration: GroupConfiguration = GroupConfiguration(),
+        pool: PostgresPool, bus: any KeyBus & NoticeBus, configuration: GroupConfiguration = GroupConfiguration(),
         clock: @escaping @Sendable () -> Timestamp = { .now }, logger: Logger
     ) {
         self.pool = pool
@@ -210,7 +210,7 @@ package struct GroupService: Sendable {
 
     /// Finds those who are connected. The others are told when they bind; a connection that is missed here, when a
     /// router looks for lingering news.
-    private func notices(_ payload: [UInt8], to readers: [GroupNews]) async -> [NodeID: [NodeEvent]] {
+    func notices(_ payload: [UInt8], to readers: [GroupNews]) async -> [NodeID: [NodeEvent]] {
         guard !readers.isEmpty,
             let found = try? await self.bus.get(readers.map { Keyspace.presence($0.member) })
         else { return [:] }
@@ -221,6 +221,11 @@ package struct GroupService: Sendable {
                 GroupReader(connection: presence.connection, number: reader.number))
         }
         return byNode.mapValues { [.groupEvent(payload: payload, $0)] }
+    }
+
+    /// Tells clients of a node, of whom nobody has asked.
+    func publish(_ node: NodeID, _ events: [NodeEvent]) {
+        self.bus.publish(NodeNotice(events: events), to: Keyspace.node(node))
     }
 
     // MARK: Listing

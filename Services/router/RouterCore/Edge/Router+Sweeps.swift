@@ -1,6 +1,6 @@
 import Bus
 import ClusterContract
-import Contract
+package import Contract
 package import Store
 import Telemetry
 
@@ -167,6 +167,16 @@ extension Router {
         self.tell(expired, &notices)
         notices.send()
         return true
+    }
+
+    /// Removes a portion of the mail to an erased identity, if its mailbox is ours. Its senders are told that it has expired.
+    package func expireMail(to erased: WhisperID, _ pool: PostgresPool) async throws(StoreError) {
+        guard self.owned[Partition(of: erased)] != nil else { return }
+        let expired = try await pool.query(MailboxTable.expire(of: erased))
+        self.metrics.expired.increment(by: expired.count)
+        var notices = self.makeNoticeBatch()
+        self.tell(expired, &notices)
+        notices.send()
     }
 
     private func measureMail(_ pool: PostgresPool) async {

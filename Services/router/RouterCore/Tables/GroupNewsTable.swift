@@ -56,6 +56,25 @@ enum GroupNewsTable {
             """, first: Self.stored)
     }
 
+    /// Some events that name an identity. Reads all events.
+    static func naming(_ identity: WhisperID, limit: Int) -> Statement<[StoredEvent]> {
+        let value = "\"\(identity)\""
+        // A title is whatever people have written, also if that is an id.
+        return Statement(
+            """
+            SELECT group_id, revision, payload FROM router.group_events
+            WHERE position(\(value) IN replace(convert_from(payload, 'UTF8'), \("\"title\":" + value), '')) > 0
+            LIMIT \(Int64(limit))
+            """, each: Self.stored)
+    }
+
+    static func rewrite(_ event: StoredEvent) -> SQL {
+        """
+        UPDATE router.group_events SET payload = \(event.payload)
+        WHERE group_id = \(PostgresUUID(event.event.group)) AND revision = \(event.event.revision)
+        """
+    }
+
     /// Members who have not confirmed an event.
     static func unheard(_ event: GroupNews.Event) -> Statement<[GroupNews]> {
         Statement(

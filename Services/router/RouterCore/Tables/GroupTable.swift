@@ -30,6 +30,13 @@ enum GroupTable {
             identity: try row.next(), role: GroupRole.ranked[Int(try row.next(Int16.self))], joinedAt: try row.next())
     }
 
+    /// Some groups of a member.
+    static func groups(of member: WhisperID, limit: Int) -> Statement<[UUIDText]> {
+        Statement(
+            "SELECT group_id FROM router.group_members WHERE member = \(member) ORDER BY group_id LIMIT \(Int64(limit))",
+            each: { row throws(StoreError) in UUIDText(try row.next(PostgresUUID.self)) })
+    }
+
     struct Identity {
         var id: WhisperID
         var epoch: Epoch

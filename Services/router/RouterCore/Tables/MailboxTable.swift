@@ -230,38 +230,59 @@ enum MailboxTable {
                         LIMIT \(RouterLimits.sweepRowsMax))
                     LIMIT \(RouterLimits.sweepRowsMax)
                 ) d
-                -- Its signed time is not known any more. It was near the time when the message was accepted, or the row is of no day.
-                LEFT JOIN LATERAL (
-                    SELECT day FROM router.ledger
-                    WHERE message_id = d.message_id AND sender = d.sender AND recipient = d.recipient
-                        AND day = ANY (ARRAY[
-                            router.day(d.accepted_at), router.day(d.accepted_at) - 1, router.day(d.accepted_at) + 1, -1])
-                    LIMIT 1
-                ) l ON true
-            ), locked AS MATERIALIZED (
-                SELECT d.home, d.place, d.day FROM router.ledger l
-                JOIN due d ON l.message_id = d.message_id AND l.sender = d.sender AND l.recipient = d.recipient
-                    AND l.day = d.day
-                FOR UPDATE OF l SKIP LOCKED
-            ), removed AS (
-                DELETE FROM router.mailbox m USING (
-                    SELECT home, place, day FROM locked
-                    UNION ALL SELECT home, place, day FROM due WHERE is_forgotten
-                ) free
-                -- Not by key: of a table that has grown since it was analysed, Postgres might read all for each row.
-                WHERE m.tableoid = free.home AND m.ctid = free.place
-                RETURNING m.number, m.sender, m.recipient, m.message_id, m.id_case, free.day
-            ), marked AS (
-                UPDATE router.ledger l SET status = 3, status_at = now() FROM removed r
-                WHERE l.message_id = r.message_id AND l.sender = r.sender AND l.recipient = r.recipient AND l.day = r.day
-            )
-            INSERT INTO router.outcomes (sender, number, kind, id_case, message_id, recipient, at, created_at, segment)
-            SELECT sender, outcome, 3, id_case, message_id, recipient, floor(extract(epoch FROM now()) * 1000)::int8, now(),
-                router.segment(outcome)
-            FROM (
-                SELECT r.*, nextval('router.outcome_numbers') AS outcome FROM (SELECT * FROM removed ORDER BY number) r
-            ) told
-            RETURNING sender, number, kind, id_case, message_id, recipient, group_id, at
+                \(unsafeText: Self.removal)
             """, each: OutcomesTable.outcome)
     }
+
+    /// The same for all mail to an erased identity.
+    static func expire(of recipient: WhisperID) -> Statement<[SenderOutcome]> {
+        Statement(
+            """
+            WITH due AS MATERIALIZED (
+                SELECT d.*, l.day, l.day IS NULL AS is_forgotten
+                FROM (
+                    SELECT tableoid AS home, ctid AS place, recipient, sender, message_id, accepted_at FROM router.mailbox
+                    WHERE recipient = \(recipient) ORDER BY number LIMIT \(RouterLimits.sweepRowsMax)
+                ) d
+                \(unsafeText: Self.removal)
+            """, each: OutcomesTable.outcome)
+    }
+
+    /// The rest of both statements: removes `d`, and tells its senders.
+    private static let removal: StaticString = """
+            -- Its signed time is not known any more. It was near the time when the message was accepted, or the row is of no day.
+            LEFT JOIN LATERAL (
+                SELECT day FROM router.ledger
+                WHERE message_id = d.message_id AND sender = d.sender AND recipient = d.recipient
+                    AND day = ANY (ARRAY[
+                        router.day(d.accepted_at), router.day(d.accepted_at) - 1, router.day(d.accepted_at) + 1, -1])
+                LIMIT 1
+            ) l ON true
+        ), locked AS MATERIALIZED (
+            SELECT d.home, d.place, d.day FROM router.ledger l
+            JOIN due d ON l.message_id = d.message_id AND l.sender = d.sender AND l.recipient = d.recipient
+                AND l.day = d.day
+            FOR UPDATE OF l SKIP LOCKED
+        ), removed AS (
+            DELETE FROM router.mailbox m USING (
+                SELECT home, place, day FROM locked
+                UNION ALL SELECT home, place, day FROM due WHERE is_forgotten
+            ) free
+            -- Not by key: of a table that has grown since it was analysed, Postgres might read all for each row.
+            WHERE m.tableoid = free.home AND m.ctid = free.place
+            RETURNING m.number, m.sender, m.recipient, m.message_id, m.id_case, free.day
+        ), marked AS (
+            UPDATE router.ledger l SET status = 3, status_at = now() FROM removed r
+            WHERE l.message_id = r.message_id AND l.sender = r.sender AND l.recipient = r.recipient AND l.day = r.day
+        )
+        INSERT INTO router.outcomes (sender, number, kind, id_case, message_id, recipient, at, created_at, segment)
+        SELECT sender, outcome, 3, id_case, message_id, recipient, floor(extract(epoch FROM now()) * 1000)::int8, now(),
+            router.segment(outcome)
+        FROM (
+            SELECT r.*, nextval('router.outcome_numbers') AS outcome FROM (SELECT * FROM removed ORDER BY number) r
+            -- An erased sender is told nothing.
+            WHERE EXISTS (SELECT FROM auth.mail_identities i WHERE i.whisper_id = r.sender)
+        ) told
+        RETURNING sender, number, kind, id_case, message_id, recipient, group_id, at
+        """
 }

@@ -20,6 +20,9 @@ enum PeersTable {
             JOIN router.ledger l
                 ON l.message_id = g.message_id AND l.sender = g.sender AND l.recipient = g.recipient
                     AND l.day = ANY (ARRAY[\(unsafeText: ledger.rowDay)\(ledger.base)::int4, -1])
+            -- A message that comes again may be of somebody who was erased since.
+            WHERE EXISTS (SELECT FROM auth.mail_identities i WHERE i.whisper_id = l.sender)
+                AND EXISTS (SELECT FROM auth.mail_identities i WHERE i.whisper_id = l.recipient)
             ON CONFLICT (identity, peer) DO UPDATE SET last_sent_at = excluded.last_sent_at
                 WHERE p.last_sent_at < excluded.last_sent_at
             """

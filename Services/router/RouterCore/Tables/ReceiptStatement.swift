@@ -72,6 +72,8 @@ enum ReceiptStatement {
                     (sender, number, kind, id_case, message_id, recipient, group_id, at, created_at, segment)
                 SELECT sender, outcome, status, id_case, message_id, recipient, group_id, at, now(), router.segment(outcome)
                 FROM marked
+                -- An erased sender is told nothing.
+                WHERE EXISTS (SELECT FROM auth.mail_identities i WHERE i.whisper_id = marked.sender)
             )
             SELECT position - 1, number, old = 0, outcome, id_case, group_id FROM marked ORDER BY outcome
             """, each: Self.result)

@@ -84,8 +84,8 @@ package struct BlobRoutes: Sendable {
         }
         // The collector may have been here since the presign.
         let found = try await self.stored { () async throws(StoreError) in try await self.attachments.find(key) }
-        guard let found else { throw .unknownObject }
-        let owner = self.store.owner(found.uploader)
+        guard let uploader = found?.uploader else { throw .unknownObject }
+        let owner = self.store.owner(uploader)
         guard let transfer = self.transfers.begin(.upload, of: place, by: owner, on: context.channel) else {
             throw .tooBusy
         }

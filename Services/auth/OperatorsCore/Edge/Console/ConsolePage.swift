@@ -5,7 +5,7 @@ package import Hummingbird
 /// A page of the console, without the frame that `document` puts around each.
 package struct ConsolePage: Sendable {
     package enum Section: CaseIterable, Sendable {
-        case overview, reports, bans, registration, messages, wakeUps, audit
+        case overview, reports, bans, registration, erasures, messages, wakeUps, audit
     }
 
     package var section: Section?
@@ -76,6 +76,7 @@ extension ConsolePage.Section {
             case .reports: ("/console/reports", "Reports")
             case .bans: ("/console/bans", "Bans")
             case .registration: ("/console/registration", "Registration")
+            case .erasures: ("/console/erasures", "Erasures")
             case .messages: ("/console/messages", "Messages")
             case .wakeUps: ("/console/wake-ups", "Wake-ups")
             case .audit: ("/console/audit", "Audit")
@@ -135,6 +136,7 @@ extension ConsolePage {
             case .banned: "Banned. A live session ends within a second."
             case .lifted: "The ban has ended."
             case .chosen: "Done. It holds for everybody who registers from now on."
+            case .erased: "Erased. Nobody logs in with these keys again. Below you see how far the services are."
             case .revoked: "The invitation is revoked. Whoever has come in with it stays."
             }
         return "<p class=\"done\" role=\"status\">\(text)</p>"

@@ -38,6 +38,17 @@ extension ConsoleRoutes {
         return URLEncodedForm.address("/console/bans", [("done", CompletedChange.lifted.rawValue)])
     }
 
+    func erase(
+        _ visit: Visit, _ form: URLEncodedForm, _ call: inout AdminGate.Call
+    ) async throws(HTTPRefusal) -> String {
+        var json = JSONWriter()
+        for name in ["whisperId", "confirm", "sentMail", "reason"] as [StaticString] {
+            json.add(name, form.filled("\(name)"))
+        }
+        _ = try await self.service.erase(try JSONBody.read(in: json.finished()), &call)
+        return URLEncodedForm.address("/console/erasures", [("done", CompletedChange.erased.rawValue)])
+    }
+
     func choose(
         _ visit: Visit, _ form: URLEncodedForm, _ call: inout AdminGate.Call
     ) async throws(HTTPRefusal) -> String {

@@ -65,6 +65,17 @@ extension ConsoleRoutes {
             done: CompletedChange(visit.query), of: visit.session, at: visit.now)
     }
 
+    func erasures(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
+        let page = try visit.page()
+        let entries = try await self.service.gate.serve("listErasures", .viewer, as: visit.session.role) {
+            call async throws(HTTPRefusal) in
+            try await self.service.erasures(page)
+        }
+        return .erasures(
+            entries.prefix(page.limit), next: page.next(after: entries, \.number), done: CompletedChange(visit.query),
+            of: visit.session, at: visit.now)
+    }
+
     func wakeUps(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
         let page = try visit.page()
         let letters = try await self.service.gate.serve("listDeadLetters", .viewer, as: visit.session.role) {
@@ -107,7 +118,7 @@ package struct ReportFilter: Equatable, Sendable {
 
 /// The change that the last form made, for a line at the top of the next page.
 package enum CompletedChange: String, Sendable {
-    case dismissed, warned, banned, lifted, chosen, revoked
+    case dismissed, warned, banned, lifted, chosen, revoked, erased
 
     init?(_ query: URLEncodedForm) {
         guard let word = query["done"] else { return nil }

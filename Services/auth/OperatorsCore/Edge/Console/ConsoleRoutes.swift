@@ -50,7 +50,7 @@ package struct ConsoleRoutes: Sendable {
         router.post("console/logout") { request, _ in await self.logOut(request) }
         let pages: [(RouterPath, PageHandler)] = [
             ("console", self.overview), ("console/reports", self.reports), ("console/bans", self.bans),
-            ("console/registration", self.registration),
+            ("console/registration", self.registration), ("console/erasures", self.erasures),
             ("console/messages", self.messages), ("console/wake-ups", self.wakeUps), ("console/audit", self.audit),
         ]
         for (path, page) in pages {
@@ -60,6 +60,7 @@ package struct ConsoleRoutes: Sendable {
             ("console/reports/{id}/review", "reviewReport", self.review), ("console/ban", "ban", self.ban),
             ("console/unban", "unban", self.unban), ("console/registration", "setRegistration", self.choose),
             ("console/invitations/{id}/revoke", "revokeInvitation", self.revokeInvitation),
+            ("console/erasures", "createErasure", self.erase),
         ]
         for (path, name, change) in changes {
             router.post(path) { await self.change(name, $0, $1.parameters, change) }

@@ -45,7 +45,7 @@ extension ConsolePage {
             <p><span class="tag">\(foreign: entry.reason)</span> \(self.verdict(entry.evidence)) \(isOpen ? nil : "<span class=\"tag calm\">\(entry.status)</span>" as HTML?)</p>
             <p class="when">\(self.distance(of: entry.createdAt, at: now))</p>
             </header>
-            <p class="parties">\(self.subject(entry.target)) <span>reported by</span> \(self.subject(entry.reporter))</p>
+            <p class="parties">\(self.subject(entry.target)) <span>reported by</span> \(entry.reporter.map { self.subject($0) } ?? "somebody who has left")</p>
             \(entry.note.flatMap { $0.isEmpty ? nil : "<blockquote dir=\"auto\">\($0)</blockquote>" } as HTML?)
             \(entry.reviewedAt.map { "<p class=\"small\">Reviewed \(self.time($0, at: now)) UTC</p>" } as HTML?)
             \(isOpen ? form : form.map { "<details><summary>Decide again</summary>\($0)</details>" } as HTML?)

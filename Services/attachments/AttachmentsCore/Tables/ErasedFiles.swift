@@ -1,0 +1,36 @@
+package import Store
+
+/// The files of an erased identity, and links to it (contract §20.3). The collector removes from the store what is marked here.
+package struct ErasedFiles: ErasedRows {
+    package static let part = ErasurePart.attachments
+
+    private let pool: PostgresPool
+
+    package init(_ pool: PostgresPool) { self.pool = pool }
+
+    /// A file that is linked stays for those who may fetch it, without the uploader's name, unless the person withdraws what was sent.
+    package func erase(_ erasure: OpenErasure) async throws(StoreError) -> Int {
+        let (identity, portion) = (erasure.identity, Int64(ErasureLimits.portion))
+        var pipeline = Pipeline()
+        let links = pipeline.add(
+            Statement(
+                affecting: """
+                    DELETE FROM attachments.links WHERE ctid = ANY (ARRAY(
+                        SELECT ctid FROM attachments.links WHERE recipient = \(identity) LIMIT \(portion)))
+                    """))
+        let files = pipeline.add(
+            Statement(
+                affecting: """
+                    UPDATE attachments.attachments a SET uploader = NULL,
+                        state = CASE WHEN \(erasure.withdraws) OR NOT EXISTS (
+                            SELECT FROM attachments.links l WHERE l.attachment = a.number) THEN 3 ELSE state END,
+                        check_at = CASE WHEN NOT \(erasure.withdraws) AND EXISTS (
+                            SELECT FROM attachments.links l WHERE l.attachment = a.number) THEN check_at END
+                    WHERE number IN (
+                        SELECT number FROM attachments.attachments WHERE uploader = \(identity)
+                        ORDER BY number LIMIT \(portion) FOR UPDATE)
+                    """))
+        let erased = try await self.pool.pipeline(pipeline)
+        return try erased[links] + erased[files]
+    }
+}

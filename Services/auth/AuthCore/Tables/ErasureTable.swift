@@ -1,0 +1,130 @@
+import ClusterContract
+import Contract
+package import Store
+
+/// Statements of an erasure's transaction (contract §20.4). The only code that adds to `auth.erasures`.
+enum ErasureTable {
+    /// Locks the identity: no login, ban, report, backup or profile is under way at the commit.
+    /// - Parameter epoch: if given, the identity is in it, and is not banned.
+    /// - Returns: its keys and epoch; `nil` if there is no such identity.
+    static func lock(_ identity: WhisperID, in epoch: Epoch?) -> Statement<(keys: IdentityKeys, epoch: Epoch)?> {
+        Statement(
+            """
+            SELECT sign_key, enc_key, epoch FROM auth.identities
+            WHERE whisper_id = \(identity)
+                AND (\(epoch?.value)::int8 IS NULL OR (epoch = \(epoch?.value) AND NOT is_banned))
+            FOR UPDATE
+            """,
+            first: { row throws(StoreError) in
+                let keys = IdentityKeys(
+                    whisperID: identity, signPublicKey: try row.next(), encPublicKey: try row.next())
+                return (keys, Epoch(value: try row.next()))
+            })
+    }
+
+    /// Locks the profiles of the identity, in one order. `others` must be asked for behind it.
+    static func lockProfiles(of identity: WhisperID) -> Statement<[UUIDText]> {
+        Statement(
+            """
+            SELECT p.profile_id FROM auth.profiles p
+            WHERE EXISTS (
+                SELECT FROM auth.profile_members m WHERE m.profile_id = p.profile_id AND m.whisper_id = \(identity))
+            ORDER BY p.profile_id FOR UPDATE
+            """,
+            each: { row throws(StoreError) in UUIDText(try row.next(PostgresUUID.self)) })
+    }
+
+    /// The members of these profiles but the identity.
+    static func others(in profiles: [UUIDText], than identity: WhisperID) -> Statement<[UUIDText: [WhisperID]]> {
+        Statement(
+            """
+            SELECT profile_id, whisper_id FROM auth.profile_members
+            WHERE profile_id = ANY (\(profiles.map { PostgresUUID($0) })::uuid[]) AND whisper_id <> \(identity)
+            """,
+            decode: { rows throws(StoreError) in
+                var others: [UUIDText: [WhisperID]] = [:]
+                for var row in rows {
+                    others[UUIDText(try row.next(PostgresUUID.self)), default: []].append(try row.next())
+                }
+                return others
+            })
+    }
+
+    /// Removes the rows of the identity itself, the profiles in which it is alone among them.
+    static func removeRows(of identity: WhisperID, alone profiles: [UUIDText]) -> [SQL] {
+        [
+            "DELETE FROM auth.profiles WHERE profile_id = ANY (\(profiles.map { PostgresUUID($0) })::uuid[])",
+            "DELETE FROM auth.profile_members WHERE whisper_id = \(identity)",
+            "DELETE FROM auth.contact_backups WHERE whisper_id = \(identity)",
+            "DELETE FROM auth.devices WHERE whisper_id = \(identity)",
+        ]
+    }
+
+    static func removeIdentity(_ identity: WhisperID) -> SQL {
+        "DELETE FROM auth.identities WHERE whisper_id = \(identity)"
+    }
+
+    /// - Returns: the erasure's number, and when it was decided.
+    static func add(_ order: ErasureOrder, at now: StoreTime) -> Statement<(number: Int64, decidedAt: Timestamp)> {
+        Statement(
+            """
+            INSERT INTO auth.erasures (erasure_id, whisper_id, sent_mail, by, decided_at)
+            VALUES (\(PostgresUUID(order.id)), \(order.identity), \(order.sentMail.rawValue), \(order.origin.rawValue), \(now))
+            RETURNING number, decided_at
+            """,
+            decode: { rows throws(StoreError) in
+                var row = rows[0]
+                return (try row.next(), try row.next())
+            })
+    }
+
+    /// Takes the person out of the audit log, while the erasure is open.
+    /// - Parameter inNotes: also where a note of another event names the person. Reads the whole log.
+    /// - Returns: events that were changed.
+    static func forgetInAudit(_ erasure: UUIDText, inNotes: Bool) -> Statement<Int64> {
+        Statement(value: "SELECT auth.forget_in_audit(\(PostgresUUID(erasure)), \(inNotes))")
+    }
+}
+
+/// The rows about persons that auth keeps when their identity has gone: the audit log.
+package struct AuthErasedRows: ErasedRows {
+    package static let part = ErasurePart.auth
+
+    private let pool: PostgresPool
+
+    package init(_ pool: PostgresPool) { self.pool = pool }
+
+    package func erase(_ erasure: OpenErasure) async throws(StoreError) -> Int {
+        guard erasure.isSettled else { return 0 }
+        return Int(try await self.pool.query(ErasureTable.forgetInAudit(erasure.id, inNotes: true)))
+    }
+}
+
+/// Erasures that were finished long ago. They name nobody.
+package struct FinishedErasures: ExpiringTable {
+    package static let sweepFailed: StaticString = "finished erasures not swept"
+
+    private let pool: PostgresPool
+
+    package init(_ pool: PostgresPool) { self.pool = pool }
+
+    package func sweep(at now: StoreTime, limit: Int) async throws(StoreError) -> Int {
+        try await self.pool.execute(
+            """
+            DELETE FROM auth.erasures WHERE erasure_id IN (
+                SELECT erasure_id FROM auth.erasures
+                WHERE decided_at <= \(now - AuthLimits.finishedErasureLife) AND finished_at IS NOT NULL
+                LIMIT \(Int64(limit)) FOR UPDATE SKIP LOCKED)
+            """)
+    }
+
+    /// How many are open, and the age of the oldest in seconds. An erasure that waits for nothing but the ledger's walk does not count.
+    package func open(at now: StoreTime) async throws(StoreError) -> (count: Int64, oldestSeconds: Int64) {
+        var row = try await self.pool.query(
+            """
+            SELECT count(*), coalesce(extract(epoch FROM \(now) - min(decided_at))::int8, 0) FROM auth.erasures_open
+            WHERE NOT done @> array_remove(auth.erasure_parts(), 'ledger')
+            """)[0]
+        return (try row.next(), try row.next())
+    }
+}

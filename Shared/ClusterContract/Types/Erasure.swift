@@ -1,0 +1,60 @@
+package import Contract
+
+/// The wish to erase an identity (contract §20.4).
+package struct ErasureOrder: Sendable {
+    package let id = UUIDText.random()
+    package var identity: WhisperID
+    package var sentMail: AccountDelete.SentMail
+    package var origin: ErasureOperations.Origin
+    /// The epoch in which the person has signed. `nil`: an operator decides, whoever is logged in.
+    package var epoch: Epoch?
+
+    package init(
+        _ identity: WhisperID, sentMail: AccountDelete.SentMail, by origin: ErasureOperations.Origin,
+        epoch: Epoch? = nil
+    ) {
+        self.identity = identity
+        self.sentMail = sentMail
+        self.origin = origin
+        self.epoch = epoch
+    }
+}
+
+/// An erasure that is decided when its transaction commits, and the news that follows.
+package struct DecidedErasure: Sendable {
+    /// A profile that has lost a member.
+    package struct LeftProfile: Sendable {
+        package var id: UUIDText
+        /// Empty: the profile went with its last member.
+        package var others: [WhisperID]
+
+        package init(id: UUIDText, others: [WhisperID]) {
+            self.id = id
+            self.others = others
+        }
+    }
+
+    package var id: UUIDText
+    package var identity: WhisperID
+    /// Names the erasure in the audit log.
+    package var number: Int64
+    package var decidedAt: Timestamp
+    /// The last epoch of the identity.
+    package var epoch: Epoch
+    /// Hashes of tokens that are worth nothing from the commit on.
+    package var sessions: [Bytes32]
+    package var profiles: [LeftProfile]
+
+    package init(
+        id: UUIDText, identity: WhisperID, number: Int64, decidedAt: Timestamp, epoch: Epoch, sessions: [Bytes32],
+        profiles: [LeftProfile]
+    ) {
+        self.id = id
+        self.identity = identity
+        self.number = number
+        self.decidedAt = decidedAt
+        self.epoch = epoch
+        self.sessions = sessions
+        self.profiles = profiles
+    }
+}

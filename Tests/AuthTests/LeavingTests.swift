@@ -1,0 +1,201 @@
+import AuthCore
+import AuthTestKit
+import ClusterContract
+import Contract
+import LocalStack
+import Store
+import Testing
+import TestKit
+
+/// People leave for good (contract §20.2, §20.4).
+@Suite(.serialized, .timeLimit(.minutes(20))) struct LeavingTests {
+    private let alice = TestIdentity(1)
+    private let bob = TestIdentity(2)
+
+    /// The answer to a proof of these keys, and its reason.
+    private func prove(
+        _ somebody: TestIdentity, _ bench: AuthBench, as id: WhisperID? = nil, connection: UInt64 = 1
+    ) async throws -> Answer {
+        let challenge = try await bench.challenge(somebody, connection: connection)
+        return await bench.send(
+            "register_proof", somebody.proof(challenge.id, signing: challenge.bytes, as: id), connection: connection)
+    }
+
+    @Test func whoeverLeavesIsErasedAndNeverComesBack() async throws {
+        try await AuthBench.run { bench in
+            let login = try await bench.login(self.alice, more: #","pushToken":"push-1""#)
+            let answer = try await bench.leave(self.alice, login.session)
+            let erasure = try answer.reply("account_deleted")["erasureId"] as? String
+            guard case .loggedOut = answer else { throw Unexpected(answer) }
+            for table in ["identities", "devices", "sessions"] {
+                #expect(try await bench.sql("SELECT count(*) FROM auth.\(table)") == "0", "\(table)")
+            }
+            #expect(try await bench.isCached(login.session.tokenHash) == false)
+            #expect(try await bench.session(login.session.tokenHash) == nil)
+            #expect(try await bench.sql("SELECT erasure_id FROM auth.erasures WHERE by = 'person'") == erasure)
+            #expect(try await bench.sql("SELECT count(*) FROM auth.tombstones") == "3")
+            // Only who has the keys can tell the id from one that never was.
+            #expect(await bench.send("register_begin", self.alice.begin(as: self.alice.id())).refusal == .notFound)
+            for id in [nil, self.alice.id()] {
+                let refused = try await self.prove(self.alice, bench, as: id)
+                #expect(refused.refusal == .authFailed && refused.reason == .erased)
+            }
+            // Either key alone is refused too.
+            for (sign, enc) in [(UInt8(1), UInt8(3)), (3, 1)] {
+                let mixed = try await self.prove(TestIdentity(sign, encSeed: enc), bench)
+                #expect(mixed.refusal == .authFailed && mixed.reason == .erased)
+            }
+            _ = try await bench.login(self.bob)
+        }
+    }
+
+    @Test func nothingButTheOwnSignatureOverAFreshChallengeErases() async throws {
+        try await AuthBench.run { bench in
+            let login = try await bench.login(self.alice)
+            _ = try await bench.login(self.bob)
+            let session = login.session
+            func isRefused(
+                _ code: ErrorCode, _ erase: ((id: String, bytes: [UInt8])) async throws -> Answer
+            ) async throws {
+                let challenge = try await bench.erasureChallenge(session)
+                #expect(try await erase(challenge).refusal == code)
+                // A failed attempt has used it up.
+                #expect(await bench.erase(self.alice, session, challenge).refusal == .authFailed)
+            }
+            try await isRefused(.forbidden) { await bench.erase(self.alice, session, $0, as: self.bob.id()) }
+            try await isRefused(.authFailed) { await bench.erase(self.bob, session, $0) }
+            try await isRefused(.authFailed) { await bench.erase(self.alice, session, $0, connection: 2) }
+            try await isRefused(.authFailed) { await bench.erase(self.alice, session, $0) { $0 + [0] } }
+            try await isRefused(.authFailed) {
+                await bench.erase(self.alice, session, (UUIDText.random().description, $0.bytes))
+            }
+            // A new challenge takes the place of the one before.
+            let first = try await bench.erasureChallenge(session)
+            let second = try await bench.erasureChallenge(session)
+            #expect(await bench.erase(self.alice, session, first).refusal == .authFailed)
+            #expect(await bench.erase(self.alice, session, second).refusal == .authFailed)
+            // A login in between ends the epoch of the challenge.
+            let challenge = try await bench.erasureChallenge(session)
+            let again = try await bench.login(self.alice)
+            #expect(await bench.erase(self.alice, again.session, challenge).refusal == .authFailed)
+            let late = try await bench.erasureChallenge(again.session)
+            try await bench.sql(
+                "UPDATE auth.identities SET epoch = epoch + 1 WHERE whisper_id = \(self.alice.id().bits)")
+            #expect(await bench.erase(self.alice, again.session, late).isStale)
+            #expect(try await bench.sql("SELECT count(*) FROM auth.identities") == "2")
+            #expect(try await bench.sql("SELECT count(*) FROM auth.tombstones") == "0")
+        }
+    }
+
+    @Test func reportsBansAndTheAuditLogForgetThePerson() async throws {
+        try await AuthBench.run { bench in
+            try await bench.addRouter()
+            let login = try await bench.login(self.alice)
+            let other = try await bench.login(self.bob)
+            func report(_ session: Session, _ target: TestIdentity) async throws {
+                let fields = #","targetId":"\#(target.id())","reason":"spam","note":"since Monday""#
+                _ = try await bench.send(
+                    "report", AuthBench.privileged.dropLast() + fields + "}", session: session
+                ).reply("report_ack")
+            }
+            try await report(login.session, self.bob)
+            try await report(other.session, self.alice)
+            try await bench.sql(
+                """
+                INSERT INTO auth.audit_events (at, actor, action, target, result, note) VALUES
+                    (now(), 'operator', 'ban', '\(self.alice.id())', 'ok', 'for spam'),
+                    (now(), 'operator', 'ban', '\(self.bob.id())', 'ok', 'wrote to \(self.alice.id())')
+                """)
+            _ = try await bench.leave(self.alice, login.session).reply("account_deleted")
+            #expect(
+                try await bench.sql("SELECT reporter IS NULL, note IS NULL, reason, status FROM auth.reports")
+                    == "t|t|spam|open")
+            #expect(
+                try await bench.sql("SELECT target, note IS NULL FROM auth.audit_events ORDER BY number")
+                    == "erased|t\n\(self.bob.id())|f")
+            // A note of another event names her until the sweep reads the whole log.
+            let sweep = ErasureSweep(AuthErasedRows(bench.pool), pool: bench.pool, settledAfter: .zero, logger: quiet)
+            try await sweep.sweep()
+            try await sweep.sweep()
+            #expect(try await bench.sql("SELECT count(*) FROM auth.audit_events WHERE note IS NOT NULL") == "0")
+            #expect(try await bench.sql("SELECT done FROM auth.erasures") == "{auth}")
+        }
+    }
+
+    @Test func aProfileGoesWithItsLastMemberAndStaysWithAnother() async throws {
+        try await AuthBench.run { bench in
+            let login = try await bench.login(self.alice)
+            _ = try await bench.login(self.bob)
+            let (alone, shared) = (UUIDText.random(), UUIDText.random())
+            try await bench.sql(
+                """
+                INSERT INTO auth.profiles (profile_id, join_hash) SELECT p, sha256('') FROM unnest('{\(alone),\(shared)}'::uuid[]) p;
+                INSERT INTO auth.profile_members VALUES ('\(alone)', \(self.alice.id().bits), now()),
+                    ('\(shared)', \(self.alice.id().bits), now()), ('\(shared)', \(self.bob.id().bits), now())
+                """)
+            _ = try await bench.leave(self.alice, login.session).reply("account_deleted")
+            #expect(try await bench.sql("SELECT profile_id FROM auth.profiles") == "\(shared)")
+            #expect(
+                try await bench.sql("SELECT whisper_id FROM auth.profile_members") == "\(self.bob.id().bits)")
+        }
+    }
+
+    @Test func theStatementThatEntersTheLastPartEmptiesTheID() async throws {
+        try await AuthBench.run { bench in
+            let login = try await bench.login(self.alice)
+            _ = try await bench.leave(self.alice, login.session).reply("account_deleted")
+            let parts = try await bench.sql("SELECT unnest(auth.erasure_parts())").split(separator: "\n").map(
+                String.init)
+            #expect(Set(parts) == Set(ErasurePart.allCases.map(\.rawValue) + ["ledger"]))
+            for part in parts {
+                #expect(try await bench.sql("SELECT whisper_id IS NOT NULL FROM auth.erasures") == "t")
+                for _ in 0..<2 {
+                    try await bench.sql("SELECT auth.finish_erasure(erasure_id, '\(part)') FROM auth.erasures")
+                }
+            }
+            #expect(
+                try await bench.sql(
+                    "SELECT whisper_id IS NULL, finished_at IS NOT NULL, cardinality(done) = \(parts.count) FROM auth.erasures"
+                ) == "t|t|t")
+            #expect(try await bench.sql("SELECT count(*) FROM auth.erasures_open") == "0")
+            let later = StoreTime.at(.now + .seconds(401 * 86_400))
+            #expect(try await FinishedErasures(bench.pool).sweep(at: later, limit: 10) == 1)
+        }
+    }
+
+    /// Logins with and without the id, on other devices, while the person leaves. In each order the keys are nobody's afterwards.
+    @Test func noLoginBringsSomebodyBackWhoLeaves() async throws {
+        try await AuthBench.run { bench in
+            for round in UInt32(0)..<100 {
+                let somebody = TestIdentity(number: round)
+                let login = try await bench.login(somebody)
+                let challenge = try await bench.erasureChallenge(login.session)
+                let erased = try await withThrowingTaskGroup(of: Bool.self) { group in
+                    group.addTask {
+                        let answer = await bench.erase(somebody, login.session, challenge)
+                        return (try? answer.reply("account_deleted")) != nil
+                    }
+                    for device in UInt64(0)..<3 {
+                        group.addTask {
+                            let id = device == 1 ? somebody.id() : nil
+                            let answer = try await self.prove(
+                                somebody.withNewDevice(), bench, as: id, connection: 10 + device)
+                            #expect(answer.refusal == nil || answer.reason == .erased, "\(answer)")
+                            return false
+                        }
+                    }
+                    return try await group.reduce(false) { $0 || $1 }
+                }
+                let isThere = try await bench.sql(
+                    "SELECT count(*) FROM auth.identities WHERE whisper_id = \(somebody.id().bits)")
+                // A login before it ends the session that has signed.
+                #expect(isThere == (erased ? "0" : "1"))
+                let last = try await self.prove(somebody, bench)
+                #expect(erased ? last.reason == .erased : last.refusal == nil)
+            }
+            #expect(
+                try await bench.sql("SELECT 3 * count(*) FROM auth.erasures")
+                    == bench.sql("SELECT count(*) FROM auth.tombstones"))
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import AuthTestKit
+import Contract
+import Foundation
+import Testing
+
+/// Operators erase (contract §20.5), by `/admin` and at the console.
+@Suite(.serialized, .timeLimit(.minutes(20))) struct ErasureTests {
+    private static let path = "/admin/erasures"
+    private let alice = TestIdentity(1)
+
+    private func wish(_ id: WhisperID, confirm: WhisperID? = nil, sentMail: String = "keep") -> String {
+        #"{"whisperId":"\#(id)","confirm":"\#(confirm ?? id)","sentMail":"\#(sentMail)","reason":"asked by letter"}"#
+    }
+
+    @Test func anOperatorErasesWhomTheConfirmationNames() async throws {
+        try await AuthBench.run { bench in
+            let http = try HTTPBench(admin: bench)
+            let login = try await bench.login(self.alice)
+            let (id, other) = (self.alice.id(), TestIdentity(2).id())
+            #expect(try await http.post(Self.path, self.wish(id), token: HTTPBench.viewerToken).is(403, .forbidden))
+            let mismatch = try await http.post(Self.path, self.wish(id, confirm: other))
+            #expect(mismatch.is(400, .invalidPayload))
+            #expect(mismatch.json["reason"] as? String == "confirmationMismatch")
+            #expect(try await http.post(Self.path, self.wish(id, sentMail: "burn")).is(400, .invalidPayload))
+            #expect(try await http.post(Self.path, self.wish(other)).is(404, .notFound))
+            #expect(try await bench.sql("SELECT count(*) FROM auth.identities") == "1")
+
+            let decided = try await http.post(Self.path, self.wish(id))
+            #expect(decided.status == 200)
+            // Asked again while it is open.
+            #expect(try await http.post(Self.path, self.wish(id)).text == decided.text)
+            #expect(try await bench.session(login.session.tokenHash) == nil)
+            #expect(try await bench.isCached(login.session.tokenHash) == false)
+            let erasure = try #require(decided.json["erasureId"] as? String)
+            let one = try await http.get("\(Self.path)/\(erasure)", token: HTTPBench.viewerToken)
+            #expect(one.json["by"] as? String == "operator")
+            #expect((one.json["waitingFor"] as? [String])?.contains("router") == true)
+            let list = try await http.get(Self.path, token: HTTPBench.viewerToken)
+            #expect((list.json["erasures"] as? [[String: Any]])?.count == 1)
+            #expect(!list.text.contains("\(id)") && !one.text.contains("\(id)"))
+            #expect(
+                try await http.get("\(Self.path)/\(UUIDText.random())", token: HTTPBench.viewerToken).is(404, .notFound)
+            )
+            // The audit log names the erasure, and nobody.
+            #expect(
+                try await bench.sql(
+                    "SELECT target, note FROM auth.audit_events WHERE action = 'createErasure' AND target IS NOT NULL")
+                    == "erasure-1|asked by letter")
+            #expect(
+                try await bench.sql("SELECT count(*) FROM auth.audit_events a WHERE a::text LIKE '%\(id)%'") == "0")
+        }
+    }
+
+    @Test func aBannedIdentityIsErasedToo() async throws {
+        try await AuthBench.run { bench in
+            let http = try HTTPBench(admin: bench)
+            _ = try await bench.login(self.alice)
+            let id = self.alice.id()
+            #expect(try await http.post("/admin/ban", #"{"whisperId":"\#(id)","reason":"spam"}"#).status == 200)
+            #expect(try await http.post(Self.path, self.wish(id)).status == 200)
+            #expect(try await bench.sql("SELECT count(*) FROM auth.bans") == "0")
+            // The tombstone outlives the ban.
+            let challenge = try await bench.challenge(self.alice)
+            let answer = await bench.send(
+                "register_proof", self.alice.proof(challenge.id, signing: challenge.bytes))
+            #expect(answer.refusal == .authFailed && answer.reason == .erased)
+        }
+    }
+
+    @Test func operatorsEraseTwentyWithinAnHour() async throws {
+        try await AuthBench.run { bench in
+            let http = try HTTPBench(admin: bench)
+            for number in UInt32(0)...20 {
+                let somebody = TestIdentity(number: number)
+                _ = try await bench.login(somebody)
+                let answer = try await http.post(Self.path, self.wish(somebody.id()))
+                #expect(number < 20 ? answer.status == 200 : answer.is(429, .rateLimited), "\(number) \(answer.text)")
+            }
+            bench.wait(.seconds(3_601))
+            #expect(try await http.post(Self.path, self.wish(TestIdentity(number: 20).id())).status == 200)
+        }
+    }
+
+    @Test func theConsoleAsksForTheIDTwice() async throws {
+        try await AuthBench.run { bench in
+            let http = try HTTPBench(admin: bench)
+            _ = try await bench.login(self.alice)
+            let browser = try await ConsoleBrowser(http, token: HTTPBench.operatorToken)
+            let page = try await browser.get("/console/erasures")
+            #expect(page.text.contains("Erase somebody") && page.text.contains(#"class="danger""#))
+            func post(_ confirm: WhisperID) async throws -> HTTPBench.Answer {
+                try await browser.submit(
+                    "/console/erasures",
+                    [
+                        "whisperId": "\(self.alice.id())", "confirm": "\(confirm)", "sentMail": "keep",
+                        "reason": "asked",
+                    ])
+            }
+            #expect(try await post(TestIdentity(2).id()).status == 400)
+            #expect(try await bench.sql("SELECT count(*) FROM auth.identities") == "1")
+            #expect(try await post(self.alice.id()).status == 303)
+            #expect(try await bench.sql("SELECT count(*) FROM auth.identities") == "0")
+            let after = try await browser.get("/console/erasures?done=erased")
+            #expect(after.text.contains("erasure-1") && !after.text.contains("\(self.alice.id())"))
+        }
+    }
+}
