@@ -141,6 +141,23 @@ extension Core {
         }
     }
 
+    /// Erases the identity at the server, for good: there is no way back, and its words are worth nothing afterwards. What is here stays;
+    /// `wipe` removes it.
+    /// - Parameter whisperID: the person's own id, as the person has confirmed it.
+    /// - Throws: `.invalidField` if it is another id; `.offline` without a session, `.unreachable` if nobody knows whether it was done:
+    ///   then `connect` tells; `.tooMany`, `.server`, `.noIdentity`, `.suspended`, `.closed`, `.store`.
+    public func deleteAccount(confirming whisperID: String) async throws(CoreError) {
+        let opened = try self.opened()
+        guard let id = WhisperID(whisperID.uppercased()), id == opened.id else {
+            throw CoreError(.invalidField, "is not the identity of this folder", field: "confirm")
+        }
+        do throws(InquiryError) {
+            _ = try await opened.client.leave(id, sentMail: .keep)
+        } catch {
+            throw CoreError(of: error)
+        }
+    }
+
     /// Messages of others from here on, and those that came for the same consumer before and were not taken.
     ///
     /// A message is acknowledged when the next one is asked for: it comes again if the process is killed before. The stream ends when

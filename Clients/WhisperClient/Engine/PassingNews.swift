@@ -23,6 +23,7 @@ extension WhisperClient {
     func take(passing frame: (any ServerFrame)?) {
         switch frame {
         case is LogoutAck: self.loggedOut()
+        case is AccountDeleted: self.erased()
         case let notification as TypingNotification: self.presence.take(notification, self)
         case let update as PresenceUpdate: self.presence.take(update, self)
         case let changed as ProfileChanged: self.liveProfile.take(changed, self)

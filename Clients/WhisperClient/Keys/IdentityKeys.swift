@@ -46,6 +46,9 @@ package struct IdentityKeys: Sendable {
     /// Signs the digest of the canonical bytes (spec §3.5).
     package func sign(_ message: CanonicalMessage) -> [UInt8] { self.pair.sign(message) }
 
+    /// Signs the statement of an erasure (contract §20.2). Called when the person has confirmed, and for nothing else.
+    func sign(erasure statement: [UInt8]) -> [UInt8] { self.pair.sign(digestOf: statement) }
+
     /// Encrypts for one reader.
     /// - Throws: `.weakKey` if the reader's key is of low order.
     package func box(_ plain: [UInt8], nonce: [UInt8], to reader: PublicKeys) throws(KeyError) -> [UInt8] {

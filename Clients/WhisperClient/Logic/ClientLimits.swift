@@ -2,6 +2,9 @@ package import Contract
 
 /// Bounds and times of the client.
 package enum ClientLimits {
+    /// How long a person who leaves waits for queued messages to go out, and between two looks.
+    package static let leavingPatience = Duration.seconds(30)
+    package static let leavingLook = Duration.milliseconds(100)
     /// Plain text of one message, in bytes (spec §11).
     package static let textBytesMax = 8_000
     /// The object behind the text of a sealed message, and the NUL before it. A thumbnail is most of it.

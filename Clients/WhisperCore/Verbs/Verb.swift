@@ -81,7 +81,7 @@ package enum VerbCatalogue {
         .identityCreate, .identityRestore, .identityShow, .wordsDraw, .wordsFind, .wordsCheck,
         .serverCheck, .serverSet,
         .connect, .disconnect, .sessionStatus,
-        .logout, .pushSet, .settingsGet, .settingsSet,
+        .logout, .accountDelete, .pushSet, .settingsGet, .settingsSet,
         .typing, .presenceList,
         .nearbyStart, .nearbyStop, .nearbyList, .nearbyConnect, .nearbyDisconnect, .nearbySend,
         .callStart, .callAnswer, .callICE, .callEnd, .callTurn,

@@ -1,0 +1,33 @@
+import Contract
+import WhisperClient
+
+extension Verb {
+    private static let confirm = TypedField.whisperID(
+        "confirm", about: "The identity's own id. Ask the person to type its end before you give it.")
+    private static let sentMail = TypedField.word(
+        "sentMail", of: AccountDelete.SentMail.allCases.map(\.rawValue),
+        about: "Messages that wait for others: `keep` delivers them, `withdraw` removes them. Default `keep`."
+    ).optional
+
+    static let accountDelete = Verb(
+        "account_delete", of: "session",
+        about: """
+            Erases the identity at the server, for good: its words are worth nothing afterwards. Messages that are queued go out before, for \
+            half a minute at most. Everything here stays, and the connection ends with the reason `erased`.
+            """,
+        [Self.confirm.field, Self.sentMail.field], type: "accountDeleted", [Field("erasureId", .uuid)],
+        errors: [.noIdentity, .invalidField, .offline, .unreachable, .tooMany, .server, .store],
+        samples: (
+            #"{"confirm":"WSP-JBPU-D452-TLT4"}"#,
+            #"{"type":"accountDeleted","erasureId":"7e4f3f0a-2b0b-4b58-8f7e-6a5d0d1f9c21"}"#
+        ),
+        .server { opened, parameters, json in
+            let confirmed = try parameters[Self.confirm]
+            guard confirmed == opened.id else {
+                throw CoreError(.invalidField, "is not the identity of this folder", field: "confirm")
+            }
+            // The schema has taken no other word.
+            let sentMail = try parameters[Self.sentMail].flatMap { AccountDelete.SentMail(rawValue: $0) } ?? .keep
+            json.add("erasureId", try await opened.client.leave(confirmed, sentMail: sentMail))
+        })
+}
