@@ -15,7 +15,7 @@ struct AdminCommand: AsyncParsableCommand {
         subcommands: [
             StatsCommand.self, ReportsCommand.self, ReviewCommand.self, BanCommand.self, UnbanCommand.self,
             BansCommand.self, RegistrationCommand.self, InviteCommand.self, InvitationsCommand.self,
-            UninviteCommand.self, AuditCommand.self, MessageCommand.self,
+            UninviteCommand.self, EraseCommand.self, ErasuresCommand.self, AuditCommand.self, MessageCommand.self,
             DeadLettersCommand.self, CollectCommand.self, AuditAttachmentsCommand.self,
         ])
 }
