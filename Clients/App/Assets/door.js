@@ -2,6 +2,7 @@
 
 const consumer = "app";
 const keyName = "whisper.key";
+const proofName = "whisper.proof";
 /** Events are acknowledged after so many, or after so long. */
 const ackedAtOnce = 64;
 const ackedWithin = 500;
@@ -24,7 +25,13 @@ export class Refusal extends Error {
 /** This window has no session any more. */
 export class Ended extends Error {}
 
-let key = localStorage.getItem(keyName) ?? "";
+/** Of the session of now: another window of this browser may have begun it. */
+const key = () => localStorage.getItem(keyName) ?? "";
+/** Whether the other end has shown that it is our daemon. Once a stream was lost, it must show it again before anything is told to it. */
+let isKnown = true;
+/** The page is over: it has no session, or has ended it. */
+let isOver = false;
+let over = () => {};
 
 /** Takes the launch token out of the address before anything else, and begins a session with it. */
 export async function begin() {
@@ -33,29 +40,37 @@ export async function begin() {
   if (!token) return;
   const answer = await post("/session", { token });
   if (!answer.ok) return;
-  key = (await answer.json()).key;
-  localStorage.setItem(keyName, key);
+  const secrets = await answer.json();
+  localStorage.setItem(keyName, secrets.key);
+  localStorage.setItem(proofName, secrets.proof);
 }
 
 const post = (path, body, keepalive = false) => fetch(path, {
   method: "POST", body: JSON.stringify(body), keepalive,
-  headers: { "Content-Type": "application/json", "Whisper-Key": key },
+  headers: { "Content-Type": "application/json", "Whisper-Key": key() },
 });
 
 const checked = (answer) => {
-  if (answer.status === 401) throw new Ended();
+  if (answer.status === 401) {
+    isOver = true;
+    over("ended");
+    throw new Ended();
+  }
   return answer;
 };
 
 /** @returns {Promise<{state: string, profile: string, server: string, version: string, assets: string, isOlder: boolean}>} */
 export async function about() {
-  return (checked(await fetch("/app", { headers: { "Whisper-Key": key } }))).json();
+  return (checked(await fetch("/app", { headers: { "Whisper-Key": key() } }))).json();
 }
 
 /** Ends the session, and the daemon if so asked. @param {boolean} quit */
 export async function leave(quit) {
+  isOver = true;
+  const ended = post("/session/end", { quit });
   localStorage.removeItem(keyName);
-  await post("/session/end", { quit });
+  localStorage.removeItem(proofName);
+  await ended;
 }
 
 let requests = 0;
@@ -66,6 +81,7 @@ export const rpc = (method, params = {}) => send("/rpc", method, params);
 export const lastly = (method, params) => send("/rpc", method, params, true);
 
 async function send(path, method, params, keepalive) {
+  if (!isKnown) throw new Refusal({ code: "unreachable", message: "Whisper isn't running on this computer any more." });
   const answer = checked(await post(path, { jsonrpc: "2.0", id: (requests += 1), method, params }, keepalive));
   if (!answer.ok) throw new Refusal({ code: "unreachable", message: `The daemon answered ${answer.status}.` });
   const { result, error } = await answer.json();
@@ -104,15 +120,18 @@ export async function ask(method, params = {}) {
 
 /** Reads events until the stream is over. @param {Reader} reader @param {boolean} takes from another window */
 export async function read(reader, takes = false) {
-  for (let failures = 0; ;) {
+  over = (why) => reader.over(why);
+  for (let failures = 0; !isOver;) {
     const line = new Line(reader);
     try {
       await line.read(takes);
     } catch (error) {
-      if (error instanceof Ended) return reader.over("ended");
+      // Said already.
+      if (error instanceof Ended) return;
     }
     if (line.isOver) return reader.over(line.isOver);
     if (line.hasBegun) [failures, takes] = [0, false];
+    isKnown = false;
     reader.lost();
     await new Promise((resolve) => setTimeout(resolve, pauses[Math.min(failures, pauses.length - 1)]));
     failures += 1;
@@ -138,7 +157,7 @@ class Line {
   }
 
   async read(takes) {
-    const headers = { "Whisper-Key": key };
+    const headers = { "Whisper-Key": key() };
     if (newest) headers["Last-Event-ID"] = String(newest);
     const cut = new AbortController();
     const address = `/events?consumer=${consumer}${takes ? "&take=1" : ""}`;
@@ -151,6 +170,9 @@ class Line {
       return;
     }
     if (!answer.ok) return;
+    // Another program may listen at the port by now.
+    if (answer.headers.get("Whisper-Proof") !== localStorage.getItem(proofName)) return;
+    isKnown = true;
     let text = "";
     for await (const part of answer.body.pipeThrough(new TextDecoderStream())) {
       text += part;

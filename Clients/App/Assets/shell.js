@@ -110,7 +110,7 @@ class Shell {
     this.#model.take(event);
     if (event.type === "messageReceived") this.#chat?.told(event.message);
     if (event.type === "alarm" && event.kind.endsWith("Keys")) {
-      alarm(words.alarm.replaceAll("{name}", this.#model.nameOf(event.whisperId)));
+      alarm(words.alarm.replaceAll("{name}", () => this.#model.nameOf(event.whisperId)));
     }
     if (event.type === "backup" && event.state === "restored" && event.added > 0) say(words.came(event.added, event.missing));
   }

@@ -45,14 +45,14 @@ struct AppAddress: Equatable, Sendable {
         try? SecretFile.write(Array("\(self.label) \(self.port)\n".utf8), to: file)
     }
 
-    /// Whether another person has an account: a user id from 1000 on, and a shell.
+    /// Whether another person has an account: a user id from 1000 on, and a shell; none named is `/bin/sh`.
     static func hasOtherPeople() -> Bool {
         setpwent()
         defer { endpwent() }
         while let entry = getpwent()?.pointee {
             guard entry.pw_uid >= 1_000, entry.pw_uid != getuid(), let shell = entry.pw_shell else { continue }
             let name = String(cString: shell)
-            if !["nologin", "false", "sync"].contains(where: name.hasSuffix), !name.isEmpty { return true }
+            if !["nologin", "false", "sync"].contains(where: name.hasSuffix) { return true }
         }
         return false
     }

@@ -22,8 +22,8 @@ final class AppDoor: HTTPDoor {
     private let about: About
     /// Ends the daemon.
     private let quit: @Sendable () -> Void
-    /// Streams of events so far.
-    private let streamsEnded = Mutex(0)
+    /// Beginnings and ends of streams so far.
+    private let streams = Mutex(0)
 
     /// Facts of the daemon that the page shows.
     struct About: Sendable {
@@ -156,6 +156,7 @@ final class AppDoor: HTTPDoor {
         else { return DoorAnswer(.unauthorized) }
         var json = JSONWriter()
         json.add("key", secrets.key)
+        json.add("proof", secrets.proof)
         var answer = DoorAnswer(.ok, json.finished())
         let cookie = "\(Self.cookieName)=\(secrets.cookie); Secure; HttpOnly; SameSite=Strict; Path=/"
         answer.headers = ["set-cookie": cookie]
@@ -189,14 +190,30 @@ final class AppDoor: HTTPDoor {
 
     // MARK: Events
 
-    /// A closed window piles up no events: the store has everything.
-    func streamEnded(for consumer: String, of core: Core) {
-        let number = self.streamsEnded.withLock { count in
+    func allows(consumer: String) -> Bool { consumer == Self.consumer }
+
+    /// The page goes on after its stream was lost only if this comes again: somebody else may listen at the port by then.
+    func streamHeaders(of head: HTTPRequestHead) -> HTTPHeaders {
+        guard let cookie = Self.cookie(of: head.headers), let proof = self.sessions.proof(of: cookie) else {
+            return [:]
+        }
+        return ["whisper-proof": proof]
+    }
+
+    func streamBegan() { _ = self.countStream() }
+
+    private func countStream() -> Int {
+        self.streams.withLock { count in
             count += 1
             return count
         }
+    }
+
+    /// A closed window piles up no events: the store has everything.
+    func streamEnded(for consumer: String, of core: Core) {
+        let number = self.countStream()
         DispatchQueue.global().asyncAfter(deadline: .now() + Self.eventsKeptFor) { [weak self] in
-            guard let self, self.streamsEnded.withLock({ $0 }) == number, core.seat(of: consumer) == nil else { return }
+            guard let self, self.streams.withLock({ $0 }) == number, core.seat(of: consumer) == nil else { return }
             Task { await core.forget(consumer) }
         }
     }

@@ -34,13 +34,14 @@ actor AppHost {
     func open() async throws -> String {
         let opening = self.opening ?? Task { try await self.listen() }
         self.opening = opening
+        let door: AppDoor
         do {
-            let door = try await opening.value.0
-            return try self.launch.file(to: door.address, token: door.sessions.launch())
+            door = try await opening.value.0
         } catch {
             if self.opening == opening { self.opening = nil }
             throw error
         }
+        return try self.launch.file(to: door.address, token: door.sessions.launch())
     }
 
     func close() async {

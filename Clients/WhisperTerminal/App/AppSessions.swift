@@ -2,7 +2,7 @@ import Contract
 import Synchronization
 import WhisperClient
 
-/// Browsers that were let in. Nothing but digests is kept, and in memory alone.
+/// Browsers that were let in. Cookies and keys are kept as digests, and in memory alone.
 final class AppSessions: Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -20,6 +20,8 @@ final class AppSessions: Sendable {
     private struct Session {
         var cookie: [UInt8]
         var key: [UInt8]
+        /// What the page knows its door by. The page never sends it.
+        var proof: String
         var began: Instant
         var used: Instant
 
@@ -53,21 +55,22 @@ final class AppSessions: Sendable {
     }
 
     /// - Returns: what the browser shows from here on; `nil` if the token is void.
-    func begin(with token: String, at now: Instant = .now) -> (cookie: String, key: String)? {
+    func begin(with token: String, at now: Instant = .now) -> (cookie: String, key: String, proof: String)? {
         let shown = Self.digest(token)
-        let begun = self.state.withLock { state -> (secrets: (cookie: String, key: String), isLast: Bool)? in
+        let begun = self.state.withLock {
+            state -> (secrets: (cookie: String, key: String, proof: String), isLast: Bool)? in
             state.launches.removeAll { $0.until <= now }
             guard let place = state.launches.firstIndex(where: { Sodium.areEqual($0.token, shown) }) else { return nil }
             state.launches.remove(at: place)
-            let (cookie, key) = (Self.secret(), Self.secret())
+            let (cookie, key, proof) = (Self.secret(), Self.secret(), Self.secret())
             state.sessions.removeAll { $0.isOver(at: now) }
             if state.sessions.count >= Self.sessionsMax {
                 state.sessions.sort { $0.used > $1.used }
                 state.sessions.removeLast()
             }
             state.sessions.append(
-                Session(cookie: Self.digest(cookie), key: Self.digest(key), began: now, used: now))
-            return ((cookie, key), state.launches.isEmpty)
+                Session(cookie: Self.digest(cookie), key: Self.digest(key), proof: proof, began: now, used: now))
+            return ((cookie, key, proof), state.launches.isEmpty)
         }
         if begun?.isLast == true { self.launched() }
         return begun?.secrets
@@ -85,6 +88,11 @@ final class AppSessions: Sendable {
             state.sessions[place].used = now
             return true
         }
+    }
+
+    func proof(of cookie: String) -> String? {
+        let cookie = Self.digest(cookie)
+        return self.state.withLock { $0.sessions.first { Sodium.areEqual($0.cookie, cookie) }?.proof }
     }
 
     /// Ends the session of a cookie.

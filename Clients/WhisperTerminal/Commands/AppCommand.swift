@@ -33,6 +33,8 @@ struct AppCommand: AsyncParsableCommand {
     /// How long a daemon in the background may take to begin.
     private static let startWait = Duration.seconds(20)
     private static let lookEvery = Duration.milliseconds(50)
+    /// Files of this process that a program which it starts could have.
+    private static let descriptorsMax = 65_536
     /// `POSIX_SPAWN_SETSID` of Linux.
     private static let newSession: Int16 = 0x80
 
@@ -45,7 +47,7 @@ struct AppCommand: AsyncParsableCommand {
     }
 
     private func stop() throws {
-        guard let process = DaemonSocket.process(at: self.options.daemonSocket) else {
+        guard let process = DaemonSocket.process(at: self.options.daemonSocket), process > 0 else {
             throw Problem("No daemon of the profile \"\(self.options.profile)\" runs.")
         }
         kill(process, SIGTERM)
@@ -76,10 +78,14 @@ struct AppCommand: AsyncParsableCommand {
             profile: self.options.profile, server: self.server ?? core.identity.map { _ in core.configuration.server },
             isOlder: false)
         let app = AppHost(core, about, self.address, keeping: self.options.doorFile) { ended.tell() }
-        let own = DaemonPrograms.ownSocket(of: self.options)
-        defer { own?.close() }
+        // Two daemons of one profile would each draw a key for it.
+        guard let own = DaemonPrograms.ownSocket(of: self.options) else {
+            await core.close()
+            throw ExitCode(77)
+        }
+        defer { own.close() }
         let programs = DaemonPrograms(core: core, app: app, ended: ended)
-        if let own { DispatchQueue(label: "whisper-daemon-own").async { programs.serve(own) } }
+        DispatchQueue(label: "whisper-daemon-own").async { programs.serve(own) }
         do {
             if core.identity != nil { _ = await core.perform("connect") }
             self.show(try await app.open())
@@ -145,9 +151,13 @@ struct AppCommand: AsyncParsableCommand {
         }
     }
 
-    /// Starts a program in a session of its own, with nothing to read or write.
+    /// Starts a program in a session of its own, with nothing to read or write. A browser outlives its daemon, so it must not have the
+    /// sockets at which the daemon listens.
     /// - Returns: its process; `nil` if there is no such program.
     private static func start(_ words: [String]) -> pid_t? {
+        for descriptor in STDERR_FILENO + 1..<Int32(min(sysconf(Int32(_SC_OPEN_MAX)), Self.descriptorsMax)) {
+            fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }

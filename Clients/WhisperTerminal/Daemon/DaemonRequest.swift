@@ -88,6 +88,7 @@ final class DaemonRequest: ChannelInboundHandler {
         self.isOver = !stays
         let asker = Asker(channel: context.channel, door: door, stays: stays)
         guard let query = Query(head.uri) else { return self.refuse(.badRequest, context) }
+        if let consumer = query.consumer, !door.allows(consumer: consumer) { return self.refuse(.notFound, context) }
         switch head.path {
         case "/rpc":
             var seat: CoreSeat?
@@ -153,6 +154,7 @@ final class DaemonRequest: ChannelInboundHandler {
         _ channel: any Channel
     ) {
         let consumer = query.consumer ?? ""
+        server.door.streamBegan()
         Task {
             let first: [UInt8]
             do throws(CoreError) {
@@ -179,6 +181,7 @@ final class DaemonRequest: ChannelInboundHandler {
     ) {
         var head = HTTPResponseHead(version: .http1_1, status: .ok, headers: door.headers)
         head.headers.add(contentsOf: ["content-type": "text/event-stream", "connection": "close"])
+        head.headers.add(contentsOf: door.streamHeaders(of: request))
         channel.write(HTTPServerResponsePart.head(head), promise: nil)
         var event = first
         while true {

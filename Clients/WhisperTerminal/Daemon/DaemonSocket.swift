@@ -18,7 +18,7 @@ struct DaemonSocket {
         }
         try Self.checkFolder(of: path)
         try Self.removeOld(path, address)
-        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         // From its first moment on nobody else may open it.
         let mask = umask(0o177)
         let isBound = Self.with(address) { bind(descriptor, $0, $1) } == 0
@@ -60,6 +60,7 @@ struct DaemonSocket {
                 if errno == EINTR || errno == ECONNABORTED { continue }
                 return nil
             }
+            fcntl(program, F_SETFD, FD_CLOEXEC)
             if Self.user(of: program) == geteuid() { return program }
             Glibc.close(program)
         }

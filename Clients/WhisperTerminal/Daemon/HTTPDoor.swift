@@ -19,6 +19,12 @@ protocol HTTPDoor: Sendable {
     func refusal(of head: HTTPRequestHead) -> HTTPResponseStatus?
     /// Answers a request to another path than `/rpc` and `/events`.
     func answer(_ head: HTTPRequestHead, _ body: [UInt8], from core: Core) async -> DoorAnswer
+    /// Whether events of this consumer may be read here.
+    func allows(consumer: String) -> Bool
+    /// Headers of a stream of events, beside those of every answer.
+    func streamHeaders(of head: HTTPRequestHead) -> HTTPHeaders
+    /// A stream of events has begun.
+    func streamBegan()
     /// A stream of events has gone.
     func streamEnded(for consumer: String, of core: Core)
 }
@@ -62,6 +68,12 @@ struct BearerDoor: HTTPDoor {
     }
 
     func streamEnded(for consumer: String, of core: Core) {}
+}
+
+extension HTTPDoor {
+    func allows(consumer: String) -> Bool { true }
+    func streamHeaders(of head: HTTPRequestHead) -> HTTPHeaders { [:] }
+    func streamBegan() {}
 }
 
 extension HTTPRequestHead {

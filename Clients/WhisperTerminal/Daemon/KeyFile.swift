@@ -36,7 +36,7 @@ enum KeyFile {
             throw Problem("Cannot make the folder \(folder).")
         }
         let key = Sodium.random(StoreKey.rawBytes)
-        try SecretFile.write(key, to: path)
-        return key
+        // Another command may make one at the same time: both take the one that is there first.
+        return try SecretFile.make(key, at: path) ? key : try self.read(path)
     }
 }

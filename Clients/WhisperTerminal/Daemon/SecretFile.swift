@@ -1,5 +1,7 @@
+import Contract
 import Glibc
 import TerminalText
+import WhisperClient
 
 /// A file with one secret that only its owner may read.
 enum SecretFile {
@@ -23,14 +25,44 @@ enum SecretFile {
     /// Makes a file of mode 0600, whole or not at all. One of this name is replaced.
     /// - Throws: a `Problem` if it cannot be written.
     static func write(_ bytes: [UInt8], to path: String) throws {
-        let partial = path + ".part"
-        unlink(partial)
-        let descriptor = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        let isWritten = descriptor >= 0 && DaemonSession.write(bytes, to: descriptor) && fsync(descriptor) == 0
-        if descriptor >= 0 { close(descriptor) }
-        guard isWritten, rename(partial, path) == 0 else {
-            throw Problem("Cannot write \(path): \(String(cString: strerror(errno))).")
+        let partial = try Self.partial(bytes, of: path)
+        guard rename(partial, path) == 0 else { throw Self.problem(path, removing: partial) }
+    }
+
+    /// Makes a file of mode 0600, whole or not at all.
+    /// - Returns: `false` if one of this name is there already. It stays.
+    /// - Throws: a `Problem` if it cannot be written.
+    static func make(_ bytes: [UInt8], at path: String) throws -> Bool {
+        let partial = try Self.partial(bytes, of: path)
+        guard link(partial, path) == 0 else {
+            if errno == EEXIST {
+                unlink(partial)
+                return false
+            }
+            throw Self.problem(path, removing: partial)
         }
+        unlink(partial)
+        return true
+    }
+
+    private static func partial(_ bytes: [UInt8], of path: String) throws -> String {
+        let partial = path + "." + Hexadecimal.text(Sodium.random(8)) + ".part"
+        let descriptor = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Self.problem(path) }
+        let isWritten = DaemonSession.write(bytes, to: descriptor) && fsync(descriptor) == 0
+        guard isWritten else {
+            let problem = Self.problem(path, removing: partial)
+            close(descriptor)
+            throw problem
+        }
+        close(descriptor)
+        return partial
+    }
+
+    private static func problem(_ path: String, removing partial: String? = nil) -> Problem {
+        let why = String(cString: strerror(errno))
+        if let partial { unlink(partial) }
+        return Problem("Cannot write \(path): \(why).")
     }
 
     /// - Parameter bytesMax: one byte more is read, to see whether it ends there.

@@ -98,7 +98,7 @@ import Testing
         for hosts in [
             ["evil.example:\(port)"], ["localhost:\(port)"], ["127.0.0.1:\(port)"],
             ["w-\(world.door.address.label).localhost"],
-            [authority, authority], [authority, "evil.example"], [authority.uppercased()],
+            [authority, authority], [authority, "evil.example"], [authority.uppercased()], [],
         ] {
             #expect(try await self.status(world, "GET /app", get, hosts: hosts) == 421, "\(hosts)")
         }
@@ -131,6 +131,14 @@ import Testing
             let headers = ["Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: \(mode)", "Sec-Fetch-Dest: \(target)"]
             #expect(try await self.status(world, "GET /", headers) == 403, "\(mode) \(target)")
         }
+        // What another page may open as a document is the shell alone, and the browser must say so.
+        let opened = ["Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"]
+        #expect(try await self.status(world, "GET /a/\(AppAssets.hash)/start.js", opened) == 403)
+        #expect(try await self.status(world, "GET /app", get.filter { !$0.hasPrefix("Sec-Fetch") } + opened) == 403)
+        #expect(try await self.status(world, "GET /", Array(opened.dropFirst())) == 403)
+        // Events of programs are not the page's.
+        #expect(try await self.status(world, "GET /events?consumer=bot", get) == 404)
+        #expect(try await self.status(world, "POST /rpc?consumer=bot", post, Self.question) == 404)
         // 4: a form or a script of another origin.
         for origin in [
             "http://evil.example", "null", "http://127.0.0.1:\(port)",
@@ -221,10 +229,22 @@ import Testing
         #expect(sessions.begin(with: tokens[1], at: now) != nil)
     }
 
+    /// Two commands that start at the same time take the same key.
+    @Test func aKeyIsMadeOnce() async throws {
+        let folder = try TemporaryFolder()
+        let keys = try await withThrowingTaskGroup(of: [UInt8].self) { group in
+            for _ in 0..<16 { group.addTask { try KeyFile.make(in: folder.path + "/profile") } }
+            return try await group.reduce(into: Set<[UInt8]>()) { $0.insert($1) }
+        }
+        #expect(keys == [try KeyFile.make(in: folder.path + "/profile")])
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path + "/profile")
+        #expect(names == [Profile.keyName])
+    }
+
     @Test func sessionsEnd() throws {
         let sessions = AppSessions()
         let now = ContinuousClock.now
-        func begun(at time: ContinuousClock.Instant) throws -> (cookie: String, key: String) {
+        func begun(at time: ContinuousClock.Instant) throws -> (cookie: String, key: String, proof: String) {
             try #require(sessions.begin(with: sessions.launch(at: time), at: time))
         }
         let first = try begun(at: now)
