@@ -53,6 +53,9 @@ export class ChatView {
     this.#act = signButton("more", words.actions, () => this.#openMenu(this.#act.closest("article")), { class: "sign act", "aria-haspopup": "dialog" });
     this.#none = el("p", { class: "none", hidden: true }, words.noMessages);
     this.#scroll = el("div", { class: "scroll", scroll: () => this.#scrolled() }, this.#none, this.#feed);
+    new ResizeObserver(() => {
+      if (this.#isAtEnd) this.#scroll.scrollTop = this.#scroll.scrollHeight;
+    }).observe(this.#scroll);
     this.#end = signButton("down", words.toEnd(0), () => this.#toEnd(), { class: "sign to-end", hidden: true });
     this.#end.append(el("span", { "aria-hidden": "true" }));
     this.#bar = el("div", { class: "bar" });
@@ -278,7 +281,8 @@ export class ChatView {
       const moved = anchor.element.getBoundingClientRect().top - top - anchor.place;
       if (Math.abs(moved) >= 1) this.#scroll.scrollTop += moved;
     }
-    this.#drawEnd();
+    // A short chat never scrolls, and may be at its end all the same.
+    this.#scrolled();
   }
 
   #scrolled() {

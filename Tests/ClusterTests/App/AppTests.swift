@@ -112,6 +112,33 @@ import Testing
         }
     }
 
+    /// A second command takes the daemon that runs. The launch token stands in a file of its owner alone, and nowhere else.
+    @Test func theCommandFindsItsDaemonAndEndsIt() async throws {
+        let folder = try TemporaryFolder(named: "app")
+        defer { folder.remove() }
+        let words = ["app", "--no-browser", "--server", Typist.server]
+        let process = try await TerminalProcess.start(folder, "ann", words)
+        let first = try #require(try await process.prints("Open this file").split(separator: " ").last)
+        let said = try await Typist(folder, "ann").types("app", "--no-browser")
+        let second = try #require(said.split(whereSeparator: \.isWhitespace).last)
+        #expect(first != second)
+        for file in [String(first), String(second)] {
+            let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
+            #expect(mode == 0o600)
+            let page = try String(contentsOfFile: file, encoding: .utf8)
+            let token = try #require(page.firstMatch(of: #/#([0-9a-f]{64})"/#).map { String($0.1) })
+            #expect(!said.contains(token) && !process.lines.contains { $0.contains(token) })
+            for name in try FileManager.default.contentsOfDirectory(atPath: "/proc") where Int(name) != nil {
+                let line = FileManager.default.contents(atPath: "/proc/\(name)/cmdline") ?? Data()
+                #expect(!String(decoding: line, as: UTF8.self).contains(token))
+            }
+        }
+        _ = try await Typist(folder, "ann").types("app", "--stop")
+        #expect(await process.end())
+        let left = try FileManager.default.contentsOfDirectory(atPath: folder.path + "/whisper")
+        #expect(left == [])
+    }
+
     @Test func oneWindowIsLive() async throws {
         let folder = try TemporaryFolder(named: "app")
         defer { folder.remove() }
@@ -154,8 +181,9 @@ import Testing
             let key = try await browser.value(of: "return localStorage['whisper.key']").string ?? ""
             #expect(key.count == 64)
             _ = try await browser.openTab()
-            // A page of the cluster, on another port of this machine.
-            try await browser.go(to: Cluster.stack.publicURL + "/join")
+            // A page of another port of this machine, without a policy of its own.
+            let port = try #require(SharedBrowser.running?.chromium.devToolsPort)
+            try await browser.go(to: "http://127.0.0.1:\(port)/json/version")
             for attempt in [
                 "fetch('\(origin)/app', { headers: { 'Whisper-Key': '\(key)' }, credentials: 'include' })",
                 "fetch('\(origin)/rpc', { method: 'POST', mode: 'no-cors', body: '{}', credentials: 'include' })",
@@ -165,7 +193,6 @@ import Testing
                     of: "try { return (await \(attempt)).type } catch { return 'refused' }")
                 #expect(result == .string("refused"), "\(attempt)")
             }
-            try await browser.go(to: "about:blank")
             let framed = try await browser.asyncValue(
                 of: """
                     const frame = document.createElement("iframe");
