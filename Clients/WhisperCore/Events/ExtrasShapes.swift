@@ -1,4 +1,4 @@
-package import Contract
+import Contract
 import WhisperClient
 
 /// Mentions and polls of messages.
