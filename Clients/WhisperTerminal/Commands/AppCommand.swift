@@ -156,7 +156,7 @@ struct AppCommand: AsyncParsableCommand {
     /// - Returns: its process; `nil` if there is no such program.
     private static func start(_ words: [String]) -> pid_t? {
         for descriptor in STDERR_FILENO + 1..<Int32(min(sysconf(Int32(_SC_OPEN_MAX)), Self.descriptorsMax)) {
-            fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)

@@ -60,7 +60,7 @@ struct DaemonSocket {
                 if errno == EINTR || errno == ECONNABORTED { continue }
                 return nil
             }
-            fcntl(program, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(program, F_SETFD, FD_CLOEXEC)
             if Self.user(of: program) == geteuid() { return program }
             Glibc.close(program)
         }
