@@ -17,13 +17,23 @@ package enum ErasurePart: String, CaseIterable, Sendable {
     case auth, router, calls, live, rooms, push, attachments
 }
 
+/// Rows that named a person.
+package struct ErasedCount: Sendable {
+    /// Rows that were removed, or name nobody now.
+    package var removed: Int
+    /// Rows that wait for another owner, or for a lock.
+    package var waiting: Int
+
+    package init(removed: Int, waiting: Int = 0) { (self.removed, self.waiting) = (removed, waiting) }
+}
+
 /// Rows about persons that one owner keeps, and how they go.
 package protocol ErasedRows: Sendable {
     static var part: ErasurePart { get }
 
     /// Erases what names the person, a bounded number of rows. Doing it twice does no harm.
-    /// - Returns: how many rows it has found: rows that it has erased, and rows that wait for another owner. 0: nothing names the person.
-    func erase(_ erasure: OpenErasure) async throws(StoreError) -> Int
+    /// - Returns: what it has found. Without any nothing names the person.
+    func erase(_ erasure: OpenErasure) async throws(StoreError) -> ErasedCount
 }
 
 /// Finds open erasures, and erases one owner's part of each.
@@ -74,14 +84,13 @@ package struct ErasureSweep<Rows: ErasedRows>: Sendable {
     }
 
     private func erase(_ erasure: OpenErasure) async throws(StoreError) {
-        var found = 0
+        var found = ErasedCount(removed: 0)
         for _ in 0..<ErasureLimits.portionsPerSweep {
             found = try await self.rows.erase(erasure)
-            self.metrics.rows.increment(by: found)
-            // Fewer wait for their owners, or were the last ones.
-            guard found >= ErasureLimits.portion, !Task.isCancelled else { break }
+            self.metrics.rows.increment(by: found.removed)
+            guard found.removed >= ErasureLimits.portion, !Task.isCancelled else { break }
         }
-        guard found == 0, erasure.isSettled else { return }
+        guard found.removed + found.waiting == 0, erasure.isSettled else { return }
         try await self.pool.execute(
             "SELECT auth.finish_erasure(\(PostgresUUID(erasure.id)), \(Rows.part.rawValue))")
         self.logger.notice("erased", [.erasureId: "\(erasure.id)", .part: "\(Rows.part.rawValue)"])
@@ -105,8 +114,8 @@ package struct ErasureSweep<Rows: ErasedRows>: Sendable {
 package enum ErasureLimits {
     /// Between two sweeps of one process.
     package static let sweepEvery = Duration.seconds(5)
-    /// No transaction lives longer: `statement_timeout`, and `Leases` end it before.
-    package static let settledAfter = Duration.seconds(60)
+    /// No transaction lives longer. The erasing one may wait for three locks, each within `statement_timeout`, before its commit.
+    package static let settledAfter = Duration.seconds(90)
     /// Rows of one table that one statement erases.
     package static let portion = 1_000
     package static let portionsPerSweep = 20

@@ -37,6 +37,8 @@ package enum AuthLimits {
 
     /// How long an invitation stays listed after its end.
     package static let endedInvitationLife = Duration.seconds(30 * 86_400)
+    /// The ledger's walk comes a day after a decision; rows of mail that waits go with a walk behind the end of that mail.
+    package static let ledgerWalkedWithin = Limits.pendingTTL + .seconds(48 * 3_600)
     /// How long a finished erasure stays listed. It names nobody.
     package static let finishedErasureLife = Duration.seconds(400 * 86_400)
     /// How old the mode may be that a challenge names. The mode at the proof decides.

@@ -121,6 +121,8 @@ package enum RouterLimits {
     package static let ledgerWalkLookEvery = Duration.seconds(5)
     package static let ledgerWalkAfter = Duration.seconds(23 * 3_600)
     package static let erasuresPerWalk = 10_000
+    /// A statement of a walk reads all of a day.
+    package static let ledgerWalkStatementMax = Duration.seconds(3_600)
     /// Between two walks, while mail of an erased identity waits.
     package static let ledgerWalkPause = Duration.seconds(3_600)
     /// A question about groups taken this long ago and not acknowledged lost its router, or its answer.

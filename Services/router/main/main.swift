@@ -26,7 +26,8 @@ await runService("router", RouterSettings()) { context in
     let ledgerPool = PostgresPool(
         PostgresConfiguration(
             url: try context.settings.postgres.conninfo().revealed,
-            applicationName: "whisper-router-walk-\(context.instance)"),
+            applicationName: "whisper-router-walk-\(context.instance)",
+            statementTimeout: RouterLimits.ledgerWalkStatementMax),
         connections: 1, logger: context.logger)
     let ledgerWalk = LedgerWalk(
         ledgerPool, isWanted: try context.settings.walksLedger, logger: context.logger)

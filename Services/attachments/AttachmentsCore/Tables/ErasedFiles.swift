@@ -9,7 +9,7 @@ package struct ErasedFiles: ErasedRows {
     package init(_ pool: PostgresPool) { self.pool = pool }
 
     /// A file that is linked stays for those who may fetch it, without the uploader's name, unless the person withdraws what was sent.
-    package func erase(_ erasure: OpenErasure) async throws(StoreError) -> Int {
+    package func erase(_ erasure: OpenErasure) async throws(StoreError) -> ErasedCount {
         let (identity, portion) = (erasure.identity, Int64(ErasureLimits.portion))
         var pipeline = Pipeline()
         let links = pipeline.add(
@@ -18,19 +18,32 @@ package struct ErasedFiles: ErasedRows {
                     DELETE FROM attachments.links WHERE ctid = ANY (ARRAY(
                         SELECT ctid FROM attachments.links WHERE recipient = \(identity) LIMIT \(portion)))
                     """))
-        let files = pipeline.add(
-            Statement(
-                affecting: """
-                    UPDATE attachments.attachments a SET uploader = NULL,
-                        state = CASE WHEN \(erasure.withdraws) OR NOT EXISTS (
-                            SELECT FROM attachments.links l WHERE l.attachment = a.number) THEN 3 ELSE state END,
-                        check_at = CASE WHEN NOT \(erasure.withdraws) AND EXISTS (
-                            SELECT FROM attachments.links l WHERE l.attachment = a.number) THEN check_at END
-                    WHERE number IN (
-                        SELECT number FROM attachments.attachments WHERE uploader = \(identity)
-                        ORDER BY number LIMIT \(portion) FOR UPDATE)
-                    """))
-        let erased = try await self.pool.pipeline(pipeline)
-        return try erased[links] + erased[files]
+        let removed = try await self.pool.pipeline(pipeline)[links]
+        let files = try await self.pool.withTransaction { transaction throws(StoreError) -> Int in
+            // First the locks, then a look: a statement does not see the link that was committed while it waited.
+            let numbers = try await transaction.query(Self.lock(filesOf: identity))
+            return try await transaction.execute(Self.forget(uploaderOf: numbers, erasure))
+        }
+        return ErasedCount(removed: removed + files)
+    }
+
+    private static func lock(filesOf identity: WhisperID) -> Statement<[Int64]> {
+        Statement(
+            """
+            SELECT number FROM attachments.attachments WHERE uploader = \(identity)
+            ORDER BY number LIMIT \(Int64(ErasureLimits.portion)) FOR UPDATE
+            """,
+            each: { row throws(StoreError) in try row.next() })
+    }
+
+    private static func forget(uploaderOf numbers: [Int64], _ erasure: OpenErasure) -> SQL {
+        """
+        UPDATE attachments.attachments a SET uploader = NULL,
+            state = CASE WHEN \(erasure.withdraws) OR NOT EXISTS (
+                SELECT FROM attachments.links l WHERE l.attachment = a.number) THEN 3 ELSE state END,
+            check_at = CASE WHEN NOT \(erasure.withdraws) AND EXISTS (
+                SELECT FROM attachments.links l WHERE l.attachment = a.number) THEN check_at END
+        WHERE number = ANY (\(numbers)::int8[])
+        """
     }
 }

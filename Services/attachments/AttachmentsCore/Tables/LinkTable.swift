@@ -42,7 +42,8 @@ package struct LinkTable: Sendable {
             FROM attachments.links w
             JOIN attachments.attachments a ON a.number = w.attachment
             JOIN router.acknowledgements r
-                ON r.message_id = w.message_id AND r.sender = a.uploader AND r.recipient = w.recipient
+                ON r.message_id = w.message_id AND (a.uploader IS NULL OR r.sender = a.uploader)
+                    AND r.recipient = w.recipient
             WHERE w.attachment = ANY (\(attachments)::int8[]) AND w.acknowledged_at IS NULL
             FOR UPDATE OF w SKIP LOCKED
         ) seen

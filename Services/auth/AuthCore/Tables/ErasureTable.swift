@@ -94,9 +94,10 @@ package struct AuthErasedRows: ErasedRows {
 
     package init(_ pool: PostgresPool) { self.pool = pool }
 
-    package func erase(_ erasure: OpenErasure) async throws(StoreError) -> Int {
-        guard erasure.isSettled else { return 0 }
-        return Int(try await self.pool.query(ErasureTable.forgetInAudit(erasure.id, inNotes: true)))
+    package func erase(_ erasure: OpenErasure) async throws(StoreError) -> ErasedCount {
+        guard erasure.isSettled else { return ErasedCount(removed: 0) }
+        return ErasedCount(
+            removed: Int(try await self.pool.query(ErasureTable.forgetInAudit(erasure.id, inNotes: true))))
     }
 }
 
@@ -118,12 +119,13 @@ package struct FinishedErasures: ExpiringTable {
             """)
     }
 
-    /// How many are open, and the age of the oldest in seconds. An erasure that waits for nothing but the ledger's walk does not count.
+    /// How many are open, and the age of the oldest in seconds. An erasure that waits for nothing but the ledger's walk counts when
+    /// the walk is late.
     package func open(at now: StoreTime) async throws(StoreError) -> (count: Int64, oldestSeconds: Int64) {
         var row = try await self.pool.query(
             """
             SELECT count(*), coalesce(extract(epoch FROM \(now) - min(decided_at))::int8, 0) FROM auth.erasures_open
-            WHERE NOT done @> array_remove(auth.erasure_parts(), 'ledger')
+            WHERE NOT done @> array_remove(auth.erasure_parts(), 'ledger') OR decided_at <= \(now - AuthLimits.ledgerWalkedWithin)
             """)[0]
         return (try row.next(), try row.next())
     }

@@ -15,7 +15,7 @@ package struct ErasedCalls: ErasedRows {
         self.bus = bus
     }
 
-    package func erase(_ erasure: OpenErasure) async throws(StoreError) -> Int {
+    package func erase(_ erasure: OpenErasure) async throws(StoreError) -> ErasedCount {
         let identity = erasure.identity
         var pipeline = Pipeline()
         let shares = pipeline.add(
@@ -33,6 +33,6 @@ package struct ErasedCalls: ErasedRows {
         for share in CallShare.all where named.contains(Int16(share.index)) {
             self.bus.append(CallJob.erased(identity), to: Keyspace.calls(share), failed: { _ in })
         }
-        return named.count + Int(try found[slots])
+        return ErasedCount(removed: 0, waiting: named.count + Int(try found[slots]))
     }
 }

@@ -17,7 +17,7 @@ package struct ErasedConversations: ErasedRows {
         self.bus = bus
     }
 
-    package func erase(_ erasure: OpenErasure) async throws(StoreError) -> Int {
+    package func erase(_ erasure: OpenErasure) async throws(StoreError) -> ErasedCount {
         let identity = erasure.identity
         var pipeline = Pipeline()
         let conversations = pipeline.add(Self.naming(identity))
@@ -29,9 +29,9 @@ package struct ErasedConversations: ErasedRows {
             self.bus.append(
                 LiveJob.erased(id, identity), to: Keyspace.live(LiveShare(of: id)), failed: { _ in })
         }
-        var sum = named.count
-        for ticket in changed { sum += try found[ticket] }
-        return sum
+        var removed = 0
+        for ticket in changed { removed += try found[ticket] }
+        return ErasedCount(removed: removed, waiting: named.count)
     }
 
     /// Conversations that name it in what their owner has in memory.

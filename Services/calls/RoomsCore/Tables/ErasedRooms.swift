@@ -16,7 +16,7 @@ package struct ErasedRooms: ErasedRows {
         self.bus = bus
     }
 
-    package func erase(_ erasure: OpenErasure) async throws(StoreError) -> Int {
+    package func erase(_ erasure: OpenErasure) async throws(StoreError) -> ErasedCount {
         let principal = PrincipalID.identity(erasure.identity)
         let stored = principal.storedUUID
         var pipeline = Pipeline()
@@ -43,6 +43,6 @@ package struct ErasedRooms: ErasedRows {
             self.bus.append(
                 RoomJob.erased(room, principal), to: Keyspace.rooms(RoomShare(of: room)), failed: { _ in })
         }
-        return named.count + (try found[barred]) + (try found[created])
+        return ErasedCount(removed: try found[barred] + found[created], waiting: named.count)
     }
 }

@@ -8,7 +8,7 @@ package struct ErasedRecipients: ErasedRows {
 
     package init(_ pool: PostgresPool) { self.pool = pool }
 
-    package func erase(_ erasure: OpenErasure) async throws(StoreError) -> Int {
+    package func erase(_ erasure: OpenErasure) async throws(StoreError) -> ErasedCount {
         var pipeline = Pipeline()
         let recipients = pipeline.add(
             Statement(affecting: "DELETE FROM push.recipients WHERE recipient = \(erasure.identity)"))
@@ -20,6 +20,6 @@ package struct ErasedRecipients: ErasedRows {
                         LIMIT \(Int64(ErasureLimits.portion)))
                     """))
         let erased = try await self.pool.pipeline(pipeline)
-        return try erased[recipients] + erased[letters]
+        return ErasedCount(removed: try erased[recipients] + erased[letters])
     }
 }

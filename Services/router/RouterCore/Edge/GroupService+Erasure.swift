@@ -4,19 +4,28 @@ package import Store
 
 // An erased identity leaves its groups (contract §20.2).
 extension GroupService {
-    /// Lets an erased identity leave some of its groups, and takes its name out of some kept events.
-    /// - Returns: how many groups and events have named it.
-    package func erase(_ identity: WhisperID) async throws(StoreError) -> Int {
+    /// Lets an erased identity leave some of its groups.
+    /// - Returns: how many.
+    package func leaveGroups(of identity: WhisperID) async throws(StoreError) -> Int {
         let groups = try await self.pool.query(
             GroupTable.groups(of: identity, limit: RouterLimits.groupsLeftAtOnce))
         for group in groups { try await self.erase(identity, from: group) }
+        return groups.count
+    }
+
+    /// Takes an erased identity out of some kept events. Reads all of them. An event that names nobody else goes.
+    /// - Returns: how many.
+    package func forgetInEvents(_ identity: WhisperID) async throws(StoreError) -> Int {
         let events = try await self.pool.query(
             GroupNewsTable.naming(identity, limit: RouterLimits.groupsLeftAtOnce))
         for event in events {
-            try await self.pool.execute(
-                GroupNewsTable.rewrite(.init(event: event.event, payload: Self.without(identity, event.payload))))
+            guard let payload = Self.without(identity, event.payload) else {
+                for removal in GroupNewsTable.remove(event.event) { try await self.pool.execute(removal) }
+                continue
+            }
+            try await self.pool.execute(GroupNewsTable.rewrite(.init(event: event.event, payload: payload)))
         }
-        return groups.count + events.count
+        return events.count
     }
 
     /// The members who are connected hear who has gone. The event that is kept for the others names nobody.
@@ -41,7 +50,7 @@ extension GroupService {
                 _ = try await transaction.pipeline(writing)
                 return nil
             }
-            let kept = Self.without(identity, change.payload)
+            let kept = Self.without(identity, change.payload) ?? change.payload
             writing.add(GroupNewsTable.store(event, payload: kept, answering: question))
             let unheard = writing.add(GroupNewsTable.tell(change.group.members.map(\.identity), of: event))
             return (change.payload, try await transaction.pipeline(writing)[unheard])
@@ -70,8 +79,11 @@ extension GroupService {
         }
     }
 
-    private static func without(_ identity: WhisperID, _ payload: [UInt8]) -> [UInt8] {
-        // This release has written it.
-        (try? GroupEvent(payload: payload).without(identity).json) ?? Array("{}".utf8)
+    /// - Returns: `nil` if the event names nobody else, or cannot be read.
+    private static func without(_ identity: WhisperID, _ payload: [UInt8]) -> [UInt8]? {
+        guard let event = try? GroupEvent(payload: payload).without(identity), event.group.ownerID != identity else {
+            return nil
+        }
+        return event.json
     }
 }

@@ -47,13 +47,17 @@ package struct LedgerWalk: Sendable {
         let open = try await self.pool.query(LedgerErasure.open(for: ErasureLimits.settledAfter))
         var waiting: Set<WhisperID> = []
         for day in try await self.pool.query(LedgerErasure.days) {
-            let left = try await self.pool.withTransaction { transaction throws(StoreError) -> [WhisperID]? in
-                // One router at a time.
-                guard try await transaction.query(LedgerErasure.lock) else { return nil }
-                return try await transaction.query(LedgerErasure.remove(open, of: day))
+            var removed = ErasureLimits.portion
+            while removed >= ErasureLimits.portion {
+                let portion = try await self.pool.withTransaction { transaction throws(StoreError) -> Int? in
+                    // One router at a time.
+                    guard try await transaction.query(LedgerErasure.lock) else { return nil }
+                    return try await transaction.execute(LedgerErasure.remove(open, of: day))
+                }
+                guard let portion else { return false }
+                removed = portion
             }
-            guard let left else { return false }
-            waiting.formUnion(left)
+            waiting.formUnion(try await self.pool.query(LedgerErasure.left(open, of: day)))
         }
         let done = open.filter { !waiting.contains($0.identity) }
         for erasure in done { try await self.pool.execute(LedgerErasure.finish(erasure.id)) }

@@ -21,14 +21,32 @@ package struct ErasedMail: ErasedRows {
         self.expire = expire
     }
 
-    package func erase(_ erasure: OpenErasure) async throws(StoreError) -> Int {
+    package func erase(_ erasure: OpenErasure) async throws(StoreError) -> ErasedCount {
         let identity = erasure.identity
-        var found = Int(try await self.pool.query(Self.waiting(for: identity)))
-        if found > 0 { try await self.expire(identity) }
+        var found = ErasedCount(removed: 0, waiting: Int(try await self.pool.query(Self.waiting(for: identity))))
+        if found.waiting > 0 { try await self.expire(identity) }
         // One statement at a time: none of them holds a lock while it waits for another.
-        for removal in Self.removals(of: identity) { found += try await self.pool.execute(removal) }
-        if erasure.withdraws { found += try await self.pool.execute(Self.withdrawal(of: identity)) }
-        return found + (try await self.groups.erase(identity))
+        for removal in Self.removals(of: identity) { found.removed += try await self.pool.execute(removal) }
+        found.removed += try await self.groups.leaveGroups(of: identity)
+        // What reads whole tables waits until nothing can be written any more.
+        guard erasure.isSettled else { return found }
+        if erasure.withdraws { found.removed += try await self.pool.execute(Self.withdrawal(of: identity)) }
+        found.removed += try await self.groups.forgetInEvents(identity)
+        // Rows under a lock were left out.
+        if found.removed == 0 { found.waiting += Int(try await self.pool.query(Self.locked(of: erasure))) }
+        return found
+    }
+
+    private static func locked(of erasure: OpenErasure) -> Statement<Int64> {
+        Statement(
+            value: """
+                SELECT (SELECT count(*) FROM (
+                        SELECT FROM router.outcomes WHERE sender = \(erasure.identity) LIMIT 1) o)
+                    + (SELECT count(*) FROM (
+                        SELECT FROM router.group_news WHERE member = \(erasure.identity) LIMIT 1) n)
+                    + (SELECT count(*) FROM (
+                        SELECT FROM router.mailbox WHERE \(erasure.withdraws) AND sender = \(erasure.identity) LIMIT 1) m)
+                """)
     }
 
     private static func waiting(for identity: WhisperID) -> Statement<Int64> {

@@ -68,6 +68,18 @@ enum GroupNewsTable {
             """, each: Self.stored)
     }
 
+    /// An event, and who has to confirm it.
+    static func remove(_ event: GroupNews.Event) -> [SQL] {
+        [
+            """
+            DELETE FROM router.group_news WHERE group_id = \(PostgresUUID(event.group)) AND revision = \(event.revision)
+            """,
+            """
+            DELETE FROM router.group_events WHERE group_id = \(PostgresUUID(event.group)) AND revision = \(event.revision)
+            """,
+        ]
+    }
+
     static func rewrite(_ event: StoredEvent) -> SQL {
         """
         UPDATE router.group_events SET payload = \(event.payload)

@@ -31,23 +31,30 @@ enum LedgerErasure {
     static let lock = Statement<Bool>(
         value: "SELECT pg_try_advisory_xact_lock(hashtextextended('router.ledger_walk', 0))")
 
-    /// Removes a day's rows that name these identities, in one read of its table.
-    /// - Returns: identities with mail that waits for others. Its rows stay.
-    static func remove(_ open: [Open], of day: Int32) -> Statement<[WhisperID]> {
+    /// Removes a portion of a day's rows that name these identities. A row under a lock, and one of mail that waits, stays.
+    /// - Returns: how many rows went.
+    static func remove(_ open: [Open], of day: Int32) -> SQL {
         let (all, keeping) = (open.map(\.identity), open.filter { !$0.withdraws }.map(\.identity))
+        return """
+            DELETE FROM router.ledger l USING (
+                SELECT message_id, sender, recipient FROM router.ledger
+                WHERE day = \(day) AND (sender = ANY (\(all)::int8[]) OR recipient = ANY (\(all)::int8[]))
+                    AND NOT (status = 0 AND sender = ANY (\(keeping)::int8[]) AND NOT recipient = ANY (\(all)::int8[]))
+                LIMIT \(Int64(ErasureLimits.portion)) FOR UPDATE SKIP LOCKED) named
+            WHERE l.day = \(day) AND l.message_id = named.message_id AND l.sender = named.sender
+                AND l.recipient = named.recipient
+            """
+    }
+
+    /// Identities that a day's rows still name.
+    static func left(_ open: [Open], of day: Int32) -> Statement<[WhisperID]> {
+        let all = open.map(\.identity)
         return Statement(
             """
-            WITH named AS MATERIALIZED (
-                SELECT message_id, sender, recipient,
-                    status = 0 AND sender = ANY (\(keeping)::int8[]) AND NOT recipient = ANY (\(all)::int8[]) AS waits
-                FROM router.ledger
-                WHERE day = \(day) AND (sender = ANY (\(all)::int8[]) OR recipient = ANY (\(all)::int8[]))
-            ), gone AS (
-                DELETE FROM router.ledger l USING named n
-                WHERE l.day = \(day) AND l.message_id = n.message_id AND l.sender = n.sender
-                    AND l.recipient = n.recipient AND NOT n.waits
-            )
-            SELECT DISTINCT sender FROM named WHERE waits
+            SELECT DISTINCT named.identity FROM router.ledger,
+                LATERAL unnest(ARRAY[sender, recipient]) AS named (identity)
+            WHERE day = \(day) AND (sender = ANY (\(all)::int8[]) OR recipient = ANY (\(all)::int8[]))
+                AND named.identity = ANY (\(all)::int8[])
             """,
             each: { row throws(StoreError) in try row.next() })
     }
