@@ -39,7 +39,7 @@ extension CalmCluster {
             #expect(expired.payload["to"]?.string == alice.id)
 
             // Within minutes. The clock of the data is moved: the second pass comes 60 s after the decision.
-            try await Self.age(erasure, by: "70 seconds")
+            try await Self.age(erasure, by: "100 seconds")
             try await waitUntil("all services but the ledger are done", within: .seconds(120)) {
                 try await Cluster.database(
                     "SELECT done @> array_remove(auth.erasure_parts(), 'ledger') FROM auth.erasures WHERE erasure_id = '\(erasure)'"

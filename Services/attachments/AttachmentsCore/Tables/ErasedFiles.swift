@@ -1,3 +1,4 @@
+import Contract
 package import Store
 
 /// The files of an erased identity, and links to it (contract §20.3). The collector removes from the store what is marked here.
