@@ -266,7 +266,14 @@ def migrate(stores):
         path = files / "migrate" / "whisper.sqlite"
         store = sqlite3.connect(path)
         migration, step = store.execute("SELECT migration, sql FROM down_steps ORDER BY number DESC LIMIT 1").fetchone()
+        # This SQLite lacks our tokenizer: it changes no table with a trigger that needs it.
+        triggers = store.execute(
+            "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND sql LIKE '%messages_fts%'").fetchall()
+        for name, _ in triggers:
+            store.execute(f"DROP TRIGGER {name}")
         store.executescript(step)
+        for _, sql in triggers:
+            store.execute(sql)
         store.execute("DELETE FROM grdb_migrations WHERE identifier = ?", (migration,))
         store.execute("DELETE FROM down_steps WHERE migration = ?", (migration,))
         store.commit()
