@@ -141,7 +141,7 @@ extension Core {
         }
     }
 
-    /// Erases the identity at the server, for good: there is no way back, and its words are worth nothing afterwards. What is here stays;
+    /// Erases the identity at the server, for good: there is no way back, and its words are worth nothing afterwards. The store here stays;
     /// `wipe` removes it.
     /// - Parameter whisperID: the person's own id, as the person has confirmed it.
     /// - Throws: `.invalidField` if it is another id; `.offline` without a session, `.unreachable` if nobody knows whether it was done:

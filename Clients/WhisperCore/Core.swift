@@ -638,7 +638,7 @@ public final class Core: Sendable {
         return self.feeds.add(feed) ? CoreSeat(self, feed) : nil
     }
 
-    /// Whoever reads for a consumer is told by the event `taken`, and reads its numbered events no more.
+    /// The reader of a consumer is told by the event `taken`, and reads its numbered events no more.
     func take(_ consumer: String) {
         self.feeds.take(consumer, telling: EventText.taken)
     }

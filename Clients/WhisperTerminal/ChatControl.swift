@@ -104,6 +104,18 @@ actor ChatControl {
             }
             return try await self.decide(order, about: contact.id)
         case .members: return .said(try await self.members())
+        case .poll, .vote, .timer: return try await self.arrange(order, in: chat)
+        case .link: return .said([Remark(text: try await self.core.link())])
+        case .help: return .said(ChatOrder.helpLines.map { Remark(text: $0) })
+        case .quit: return .left([])
+        case .misused(let usage): return Self.bad("Nothing was sent. It is written \(usage); /help lists the orders.")
+        case .unknown(let order): return Self.bad(SlashLine.unknown(order))
+        }
+    }
+
+    /// Orders about the chat as a whole, which others see.
+    private func arrange(_ order: ChatOrder, in chat: Conversation) async throws -> Outcome {
+        switch order {
         case .poll(let question, let options):
             try await self.core.send(poll: options, asking: question, to: chat)
             return .said([])
@@ -124,11 +136,7 @@ actor ChatControl {
                 return Self.bad("Only the owner and admins of the group set its timer.")
             }
             return .said([])
-        case .link: return .said([Remark(text: try await self.core.link())])
-        case .help: return .said(ChatOrder.helpLines.map { Remark(text: $0) })
-        case .quit: return .left([])
-        case .misused(let usage): return Self.bad("Nothing was sent. It is written \(usage); /help lists the orders.")
-        case .unknown(let order): return Self.bad(SlashLine.unknown(order))
+        default: return .said([])
         }
     }
 

@@ -216,7 +216,7 @@ package enum RegistrationResult: String, CaseIterable, Sendable {
     case erased
 }
 
-/// Whose wish an erasure was. The value of the label `by`.
+/// The one who wished an erasure. The value of the label `by`.
 package enum ErasureOrigin: String, CaseIterable, Sendable {
     case person, `operator`
 }

@@ -6,7 +6,7 @@ import Testing
 @testable import WhisperClient
 @testable import WhisperCore
 
-/// Messages that disappear on both sides, with their words, events and copies in the files (contract §8.4 of the seeds).
+/// Messages that disappear on both sides, with their words, events and copies in the files.
 @Suite(.timeLimit(.minutes(20))) struct DisappearingTests {
     private let kit: EngineTests
 
@@ -278,7 +278,7 @@ import Testing
         }
         let message = try await kit.perform(cores[1], #"message_send {"to":"\#(group)","text":"hello"}"#)["message"]
         #expect(message?["expires"]?.integer == 60)
-        // What a member's own client would not send is not taken either.
+        // A frame that a member's own client would not send is not taken either.
         let hostile = ChatTimer(seconds: 0, revision: Revision(time: .max, id: .random()))
         let store = try cores[1].opened().store
         let carol = try #require(WhisperID(ids[2]))

@@ -14,7 +14,7 @@ package protocol DisappearingHost: ServerHost {
 
 /// Messages that delete themselves when their time is over, and deleted texts that leave the files.
 ///
-/// The clock is the server's, as far as it is known here. What was due while no client lived is deleted when one begins to live.
+/// The clock is the server's, as far as it is known here. A message that was due while no client lived is deleted when one begins to live.
 package final class Disappearing {
     private let store: ClientStore
     private var time = SteadyTime()
@@ -168,7 +168,7 @@ package final class Disappearing {
         self.wake(after: ClientLimits.erasureAfterFailure, host)
     }
 
-    /// What is deleted while it runs stays owed.
+    /// A deletion beside it stays owed.
     private func erase(
         _ host: isolated some DisappearingHost, until isEnded: () -> Bool
     ) async throws(ClientStoreError) {

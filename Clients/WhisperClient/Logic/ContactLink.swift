@@ -9,7 +9,7 @@ package struct ContactLink: Equatable, Sendable {
     package let id: WhisperID
     /// The person's server. `nil` in the form of the first releases.
     package let server: ServerAddress?
-    /// What the writer of the link calls the person, without control and direction marks. A suggestion: nothing vouches for it.
+    /// The name that the writer of the link gives the person, without control and direction marks. A suggestion: nothing vouches for it.
     package let name: String?
     /// First 16 bytes of a hash of the keys.
     package let fingerprint: [UInt8]?

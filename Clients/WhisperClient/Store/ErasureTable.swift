@@ -52,7 +52,7 @@ package struct ErasureTable: Sendable {
     }
 
     /// Rewrites the pages of a small store, and empties the write-ahead log.
-    /// - Parameter owed: as it was before the index was merged. What was deleted since is owed still.
+    /// - Parameter owed: as it was before the index was merged. A deletion since then is owed still.
     func rewriteFiles(owed: Int64) throws(ClientStoreError) {
         try self.store.vacuum(upTo: Self.vacuumedBytesMax)
         // While another connection reads an older state, the log stays, and is owed.

@@ -42,7 +42,7 @@ package struct Message: Sendable, Equatable, Identifiable {
     package var poll: Poll?
     /// Seconds after which it disappears, once it is sent or read.
     package var expires: Int64?
-    /// By the server's clock. Of theirs that is unread: the latest time.
+    /// By the server's clock. An unread one of theirs has the latest time.
     package var expiresAt: Timestamp?
 
     /// Members whose copy of our group message has failed.

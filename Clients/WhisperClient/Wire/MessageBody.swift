@@ -15,7 +15,7 @@ package enum MessageBody: Sendable, Equatable {
     /// A change of the chat: how long new messages are kept.
     case timer(ChatTimer)
 
-    /// What goes with a text.
+    /// Members that go with a text.
     package struct Extras: Sendable, Equatable {
         package var replyTo: MessageReference?
         /// Seconds after which the message disappears, once it is sent or read.
@@ -297,7 +297,7 @@ private struct Annex: Codable {
     var mentions: Lenient<[MentionMembers]>?
     var poll: Lenient<PollMembers>?
 
-    /// What breaks a bound is left out.
+    /// A member that breaks a bound is left out.
     func extras(of text: String) -> MessageBody.Extras {
         MessageBody.Extras(
             replyTo: self.replyTo?.reference, expires: self.expires.flatMap { ChatTimer.isTime($0) ? $0 : nil },

@@ -10,7 +10,7 @@ extension Verb {
     static let chatTimer = Verb(
         "chat_timer", of: "chats",
         about:
-            "Sets after how many seconds new messages of a chat disappear, on all devices of all its people. In a group its owner and admins may. A message disappears from its writer's device so long after it was sent, from a reader's so long after it was read, and in any case some days later; clients that do not know timers keep it.",
+            "Sets after how many seconds new messages of a chat disappear, on all devices of all its people. In a group its owner and admins may. Its time begins for the writer when the message is sent, and for a reader when it is read. A message that nobody reads goes some days later; clients that do not know timers keep it.",
         [Self.chat.field, Self.seconds.field], type: "chat", Shapes.chatState,
         errors: [
             .noIdentity, .unknownContact, .bannedContact, .blockedContact, .toSelf, .notFound, .notMember, .forbidden,

@@ -18,7 +18,7 @@ extension Verb {
     static let contactAdd = Verb(
         "contact_add", of: "contacts",
         about:
-            "Asks for the keys of the person of exactly one of `whisperId` and `link`, checks that they belong to the id and are those that the link vouches for, and pins them. For a person who is connected nearby it pins the proven keys, and asks nobody; so it does with the keys that stand in a link. A known contact gets the new name. A link of another server is `otherServer`, and the name that it suggests is not taken: `link_read` shows it.",
+            "Adds the person of exactly one of `whisperId` and `link`. The keys that the server gives out are pinned if they belong to the id, and are those for which the link vouches. For a person who is connected nearby it pins the proven keys, and asks nobody; so it does with the keys that stand in a link. A known contact gets the new name. A link of another server is `otherServer`, and the name that it suggests is not taken: `link_read` shows it.",
         [Self.whisperID.field, Self.link.field, Self.source.field, Self.name.field], type: "contact",
         [Field("contact", .object(Shapes.contact))],
         errors: [

@@ -1,7 +1,7 @@
 import Contract
 import WhisperClient
 
-/// What a link opens.
+/// The thing that a link opens.
 enum LinkKind: String, CaseIterable, Sendable { case add, invite, profile, listen, room, transcript }
 
 extension Verb {

@@ -78,7 +78,7 @@ final class AppDoor: HTTPDoor {
 
     private struct Route {
         var method: HTTPMethod
-        /// Of its body.
+        /// The type of its body.
         var type: String?
         /// Whether the asker needs a session.
         var isClosed = true

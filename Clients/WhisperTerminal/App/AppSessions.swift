@@ -20,7 +20,7 @@ final class AppSessions: Sendable {
     private struct Session {
         var cookie: [UInt8]
         var key: [UInt8]
-        /// What the page knows its door by. The page never sends it.
+        /// The page knows its door by this. The page never sends it.
         var proof: String
         var began: Instant
         var used: Instant

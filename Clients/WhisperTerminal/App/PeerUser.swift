@@ -1,7 +1,7 @@
 import Glibc
 import NIOCore
 
-/// Whose process holds the other end of a connection of this machine, as the kernel says (`sock_diag(7)`).
+/// The user whose process holds the other end of a connection of this machine, as the kernel says (`sock_diag(7)`).
 enum PeerUser {
     private static let requestBytes: UInt32 = 72
     private static let byFamily: UInt16 = 20

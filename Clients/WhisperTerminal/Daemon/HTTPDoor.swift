@@ -4,7 +4,7 @@ import NIOHTTP1
 import WhisperClient
 import WhisperCore
 
-/// Who may ask a daemon over HTTP, and what there is beside `/rpc` and `/events`. The rest is one server for all doors.
+/// The rules by which a daemon is asked over HTTP, and its paths beside `/rpc` and `/events`. The rest is one server for all doors.
 protocol HTTPDoor: Sendable {
     /// Headers of every answer.
     var headers: HTTPHeaders { get }

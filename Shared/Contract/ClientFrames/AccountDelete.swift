@@ -1,6 +1,6 @@
 /// "Erase me." Answered by `account_deleted` and close 1000 (contract §20.2).
 package struct AccountDelete: ClientFrame {
-    /// What becomes of mail from the erased identity that still waits for others.
+    /// The fate of mail from the erased identity that still waits for others.
     package enum SentMail: String, CaseIterable, Sendable {
         /// It waits for its recipients, as long as mail does.
         case keep

@@ -1,6 +1,6 @@
 /// Erasures, as operators order and watch them (contract §20.5). No answer names a person.
 package enum ErasureOperations {
-    /// Whose wish an erasure was.
+    /// The one who wished an erasure.
     package enum Origin: String, CaseIterable, Sendable {
         case person, `operator`
     }

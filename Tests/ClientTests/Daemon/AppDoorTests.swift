@@ -131,7 +131,7 @@ import Testing
             let headers = ["Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: \(mode)", "Sec-Fetch-Dest: \(target)"]
             #expect(try await self.status(world, "GET /", headers) == 403, "\(mode) \(target)")
         }
-        // What another page may open as a document is the shell alone, and the browser must say so.
+        // Another page may open the shell alone as a document, and the browser must say so.
         let opened = ["Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"]
         #expect(try await self.status(world, "GET /a/\(AppAssets.hash)/start.js", opened) == 403)
         #expect(try await self.status(world, "GET /app", get.filter { !$0.hasPrefix("Sec-Fetch") } + opened) == 403)

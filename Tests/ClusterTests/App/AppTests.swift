@@ -16,7 +16,7 @@ import Testing
             try await ann.say("Is this thing on?")
             try await bob.shows(messages: ["Is this thing on?"])
             try await ann.shows(state: "Read")
-            // What is typed is text, whatever it looks like.
+            // A typed line is text, whatever it looks like.
             let hostile = #"/help <img src=x onerror="document.title='owned'">"#
             try await bob.say(hostile)
             try await ann.shows(messages: ["> Is this thing on?", hostile])
@@ -32,7 +32,7 @@ import Testing
             }
             try await bob.say("Still there?")
             try await ann.shows(messages: ["> Is this thing on?", hostile, "Still there?"])
-            // Whoever looks elsewhere has not read.
+            // A person who looks elsewhere has not read.
             try await bob.browser.press("\u{E00C}")
             try await bob.shows("the list alone") { try await bob.browser.count("article") == 0 }
             try await ann.say("I am.")
@@ -238,7 +238,7 @@ import Testing
         }
     }
 
-    /// What is written can be answered, changed, taken back and found.
+    /// A message can be answered, changed, taken back and found.
     @Test func aMessageIsAnsweredChangedAndFound() async throws {
         try await AppWindow.two { ann, bob in
             let (annID, bobID) = (try await ann.id, try await bob.id)
@@ -280,7 +280,7 @@ import Testing
             try await ann.browser.press("\u{E017}")
             try await bob.shows(messages: ["Deleted", "> At five."])
             #expect(try await !bob.browser.text(of: "body").contains("Tea"))
-            // Whoever is blocked writes to nobody.
+            // A blocked person writes to nobody.
             try await bob.browser.press("\u{E00C}")
             #expect(!annID.isEmpty)
             for page in [ann, bob] { try await page.hasNoComplaints() }
@@ -360,7 +360,7 @@ import Testing
         "Then see you tomorrow.",
     ]
 
-    /// Those of the documents.
+    /// The pictures of the documents.
     private static let pictures = [
         "chat-light", "chat-dark", "chat-phone", "list-phone", "words-light", "words-dark", "words-phone",
         "settings-dark",

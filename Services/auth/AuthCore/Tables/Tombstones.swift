@@ -5,7 +5,7 @@ import Store
 /// The only code that writes `auth.tombstones`: marks of erased identities (contract §20.4). `FirstLogin` looks for them in the statement
 /// that adds an identity.
 enum Tombstones {
-    /// What a mark is made of.
+    /// The value that a mark is made of.
     enum Kind: String {
         case id, sign, enc
     }

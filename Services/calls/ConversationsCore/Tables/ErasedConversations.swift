@@ -4,7 +4,7 @@ import Contract
 import Participants
 package import Store
 
-/// What names an erased identity in live conversations (contract §20.3). Owners of conversations hear of what they keep in memory. Ended
+/// Rows that name an erased identity in live conversations (contract §20.3). Owners of conversations hear of what they keep in memory. Ended
 /// streams, and what is counted of transcripts, are in no memory.
 package struct ErasedConversations: ErasedRows {
     package static let part = ErasurePart.live

@@ -1,6 +1,6 @@
 package import Store
 
-/// What push remembers of an erased identity: its wake-ups, and those that were given up (contract §20.3).
+/// Rows that push keeps of an erased identity: its wake-ups, and those that were given up (contract §20.3).
 package struct ErasedRecipients: ErasedRows {
     package static let part = ErasurePart.push
 

@@ -2,7 +2,7 @@ import ClusterContract
 package import Contract
 package import Store
 
-/// What routers keep of an erased identity, but the ledger (contract §20.3). The owner of its mailbox removes the mail in it; everything
+/// Rows that routers keep of an erased identity, but the ledger (contract §20.3). The owner of its mailbox removes the mail in it; everything
 /// else may be removed by any router, as confirmations and sweeps remove it.
 package struct ErasedMail: ErasedRows {
     package static let part = ErasurePart.router
@@ -28,7 +28,7 @@ package struct ErasedMail: ErasedRows {
         // One statement at a time: none of them holds a lock while it waits for another.
         for removal in Self.removals(of: identity) { found.removed += try await self.pool.execute(removal) }
         found.removed += try await self.groups.leaveGroups(of: identity)
-        // What reads whole tables waits until nothing can be written any more.
+        // A statement that reads whole tables waits until nothing can be written any more.
         guard erasure.isSettled else { return found }
         if erasure.withdraws { found.removed += try await self.pool.execute(Self.withdrawal(of: identity)) }
         found.removed += try await self.groups.forgetInEvents(identity)
