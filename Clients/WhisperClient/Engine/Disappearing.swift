@@ -110,7 +110,9 @@ package final class Disappearing {
             self.knowsServerTime = true
             self.look(host)
         }
-        guard self.kept.map({ $0 + ClientLimits.expiryLookedAtWithin < time }) ?? true else { return }
+        // One that was wrong is corrected, too: it would take messages at each start.
+        let margin = ClientLimits.expiryLookedAtWithin
+        guard self.kept.map({ $0 + margin < time || time < $0 - margin }) ?? true else { return }
         self.kept = time
         do { try self.store.settings.set(serverTime: time) } catch { host.storeFailed(error) }
     }
