@@ -170,6 +170,26 @@ import Testing
         }
     }
 
+    /// Other databases of the server may be those of other clusters, which have the same locks.
+    @Test func aFrozenOwnerOfAnotherClusterIsLeftAlone() async throws {
+        try await Bench.run { bench in
+            try await Bench.run { neighbour in
+                let rooms = Leases.rooms(RoomShare.count, frozenAfter: .zero)
+                func member(_ bench: Bench) async throws -> PostgresConnection {
+                    let session = PostgresConnection(
+                        PostgresConfiguration(url: bench.database.url(), applicationName: "member"), logger: quiet)
+                    try await session.connect()
+                    #expect(try await session.query(rooms.join))
+                    return session
+                }
+                let (ours, theirs) = (try await member(bench), try await member(neighbour))
+                #expect(try await !ours.query(rooms.endFrozen))
+                #expect(try await theirs.query(Statement<Bool>(value: "SELECT true")))
+                for session in [ours, theirs] { await session.close() }
+            }
+        }
+    }
+
     @Test func aFrozenOwnerOfTheReleaseBeforeIsEnded() async throws {
         try await Bench.run { bench in
             let url = bench.database.url()

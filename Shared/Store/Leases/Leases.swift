@@ -131,8 +131,8 @@ package struct Leases: Sendable {
     /// Whether owners of the release before count as members of another kind, which `all` does not count.
     package var hasEarlierOwners: Bool { self.common != nil }
 
-    /// Ends the sessions of members that have said nothing for too long, also of the release before. The answer is whether there
-    /// were any.
+    /// Ends the sessions of members that have said nothing for too long, also of the release before, in this database. The server
+    /// may have databases of other clusters. The answer is whether there were any.
     package var endFrozen: Statement<Bool> {
         let earlier = Int64((self.common ?? self.shares) + 1)
         return Statement(
@@ -140,6 +140,7 @@ package struct Leases: Sendable {
             SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a
             WHERE a.pid <> pg_backend_pid() AND a.state <> 'active'
                 AND a.state_change < clock_timestamp() - make_interval(secs => \(Double(self.frozenAfter.components.seconds)))
+                AND a.datname = current_database()
                 AND a.pid IN (SELECT l.pid FROM pg_locks l
                     WHERE l.locktype = 'advisory' AND l.granted
                         AND l.classid IN (\(Int64(self.members))::oid, \(earlier)::oid))
