@@ -173,6 +173,8 @@ export class Open {
   #stale = new Map();
   #draftTimer;
   #clientId = "";
+  /** The number of the newest message that the daemon was told is read. */
+  #readTo = 0;
 
   /** @param {Model} model @param {string} chat @param {number} [wanted] the number of a message */
   constructor(model, chat, wanted) {
@@ -266,20 +268,14 @@ export class Open {
       const page = await rpc("chat_get", { chat: this.chat, limit: pageSize, ...bounds });
       use(page);
       this.hasRead = true;
-      // Nothing old overwrites anything new.
-      const stale = [...this.#stale.values()];
+      // The page may be older than an event that came meanwhile. Events come in their order, so that the newest stays.
+      for (const message of this.#stale.values()) this.#put(message);
       this.#stale.clear();
       this.#isReading = false;
-      for (const message of stale) this.#put(await this.#info(message));
       this.#model.changed();
     });
     this.#turn = read.catch(() => { this.#isReading = false; });
     return read;
-  }
-
-  async #info({ messageId, direction, chat }) {
-    const from = direction === "in" ? { from: chat } : {};
-    return (await rpc("message_info", { messageId, ...from })).message;
   }
 
   /** A message has changed. */
@@ -297,9 +293,15 @@ export class Open {
   /** Marks what is in sight as read. Strangers are told nothing. */
   async markRead() {
     const last = this.messages.at(-1);
-    if (!last || this.isStranger || !this.messages.some(({ isRead }) => isRead === false)) return;
-    for (const message of this.messages) if (message.isRead === false) message.isRead = true;
-    await rpc("chat_read", { chat: this.chat, upTo: last.number });
+    if (!last || this.isStranger || last.number <= this.#readTo || !this.messages.some(({ isRead }) => isRead === false)) return;
+    const before = this.#readTo;
+    this.#readTo = last.number;
+    try {
+      await rpc("chat_read", { chat: this.chat, upTo: last.number });
+    } catch (error) {
+      this.#readTo = before;
+      throw error;
+    }
   }
 
   /** Sends, once: the same text after a break has the same id. @param {string} text @param {any} [answered] a message */

@@ -47,6 +47,46 @@ import Testing
         }
     }
 
+    /// Answers to questions come beside the events, and may be older than they are.
+    @Test func anAnswerOlderThanAnEventChangesNothingBack() async throws {
+        try await AppWindow.two { ann, bob in
+            let (annID, bobID) = (try await ann.id, try await bob.id)
+            try await ann.add(bobID, as: "Bob")
+            try await bob.add(annID, as: "Ann")
+            try await bob.browser.press("\u{E00C}")
+            try await bob.shows("the list alone") { try await bob.browser.count("#text") == 0 }
+            try await ann.browser.value(
+                of: """
+                    const ask = window.fetch;
+                    window.late = [];
+                    window.fetch = async (path, options) => {
+                        const answer = await ask(path, options);
+                        const { method } = path.startsWith("/rpc") ? JSON.parse(options.body) : {};
+                        if (/chat_get|message_info/.test(method)) await new Promise((go) => window.late.push({ method, go }));
+                        return answer;
+                    };
+                    window.release = (wanted) => {
+                        window.late = window.late.filter(({ method, go }) => !wanted.test(method) || go());
+                    };
+                    """)
+            func listed(_ state: String) async throws {
+                try await ann.shows("\(state) in the list") {
+                    try await ann.browser.count("#list .state[aria-label='\(state)']") == 1
+                }
+            }
+            try await ann.say("Is this thing on?")
+            try await listed("Delivered")
+            try await ann.shows("the message") {
+                try await ann.browser.value(of: "window.release(/chat_get/)")
+                return try await ann.messages == ["> Is this thing on?"]
+            }
+            try await bob.browser.click("[data-key='\(annID)'] button")
+            try await listed("Read")
+            try await ann.browser.value(of: "window.release(/./)")
+            try await ann.shows(state: "Read")
+        }
+    }
+
     @Test func theWordsAreCheckedBeforeThereIsAnIdentityAndBringItBack() async throws {
         let folder = try TemporaryFolder(named: "app")
         defer { folder.remove() }
