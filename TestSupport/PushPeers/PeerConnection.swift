@@ -116,6 +116,14 @@ final class PeerConnection: ChannelInboundHandler {
         case .reset(let code): nghttp2_submit_rst_stream(self.session, 0, stream, code)
         case .drop: self.dropsNow = true
         case .stall: break
+        case .answerWhen(let moment):
+            self.lastProcessed = max(self.lastProcessed, stream)
+            guard let loop = self.context?.eventLoop else { return }
+            moment.hop(to: loop).assumeIsolated().whenSuccess {
+                guard self.session != nil else { return }
+                self.respond(stream, 200, [], [])
+                self.write()
+            }
         }
     }
 

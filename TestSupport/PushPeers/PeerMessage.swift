@@ -1,3 +1,5 @@
+package import NIOCore
+
 /// A request to a peer.
 package struct PeerRequest: Sendable {
     package var method = ""
@@ -29,4 +31,6 @@ package enum PeerReply: Sendable {
     case drop
     /// Says nothing, ever.
     case stall
+    /// Says nothing until then, and answers with 200.
+    case answerWhen(EventLoopFuture<Void>)
 }

@@ -1,6 +1,7 @@
 import Glibc
 import LocalStack
 import NIOCore
+import NIOPosix
 import PushPeers
 import Synchronization
 import Testing
@@ -106,13 +107,20 @@ import Testing
 
     @Test func whoGivesWayIsServedBehindOthersAndHasNotAllPlaces() async throws {
         func request(_ path: String) -> HTTP2Request { HTTP2Request(path: path, headers: [], body: []) }
-        try await Peers.with(streamsMax: 2, answer: { $0.path == "/stall" ? .stall : .answer(status: 200) }) { peer in
+        let allWait = MultiThreadedEventLoopGroup.singleton.next().makePromise(of: Void.self)
+        defer { allWait.succeed() }
+        let moment = allWait.futureResult
+        try await Peers.with(
+            streamsMax: 2, answer: { $0.path == "/stall" ? .answerWhen(moment) : .answer(status: 200) }
+        ) { peer in
             let client = try Peers.client(of: peer)
             #expect(try await client.send(request("/hello"), within: .seconds(20)).status == 200)
             try await withThrowingDiscardingTaskGroup { group in
-                // Both streams, for a while.
+                // Both streams, until everything else waits.
                 for _ in 0..<2 {
-                    group.addTask { _ = try? await client.send(request("/stall"), within: .seconds(6), givesWay: true) }
+                    group.addTask {
+                        _ = try? await client.send(request("/stall"), within: .seconds(60), givesWay: true)
+                    }
                 }
                 try await waitUntil("both are taken", within: .seconds(20)) { peer.requests.count == 3 }
                 // Nothing of it was sent.
@@ -128,7 +136,12 @@ import Testing
                 await #expect(throws: HTTP2Error.full) {
                     try await client.send(request("/mail"), within: .seconds(60), givesWay: true)
                 }
-                #expect(try await client.send(request("/call"), within: .seconds(60)).status == 200)
+                async let call = client.send(request("/call"), within: .seconds(60))
+                try await waitUntil("the call waits, too", within: .seconds(20)) {
+                    await client.underWay > HTTP2Limits.givingWayMax
+                }
+                allWait.succeed()
+                #expect(try await call.status == 200)
             }
             #expect(peer.requests.count == HTTP2Limits.givingWayMax + 2)
             #expect(peer.requests.firstIndex { $0.path == "/call" } == 3)
