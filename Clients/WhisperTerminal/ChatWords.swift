@@ -129,6 +129,15 @@ struct ChatWords {
         }
     }
 
+    /// Messages have disappeared: nothing quotes them any more.
+    mutating func forget(_ keys: Set<MessageKey>) {
+        for key in keys { self.shown[key] = nil }
+        self.order.removeAll(where: keys.contains)
+    }
+
+    /// A message as it is drawn, if it is remembered.
+    func shown(_ key: MessageKey) -> String? { self.shown[key].map { self.shown($0) } }
+
     /// A message as it is drawn: with the one that it answers, its file, and what others think of it.
     func shown(_ message: Message) -> String { self.front(of: message) + WhisperTerminal.shown(message) }
 
@@ -166,6 +175,8 @@ struct MessageKey: Hashable {
     var author: WhisperID?
 
     init(_ message: Message) { (self.id, self.author) = (message.id, message.state == nil ? message.peer : nil) }
+
+    init(_ message: DisappearedMessage) { (self.id, self.author) = (message.id, message.author) }
 
     init(_ reference: MessageReference, isOurs: Bool) {
         (self.id, self.author) = (reference.id, isOurs ? nil : reference.author)

@@ -149,6 +149,7 @@ actor LiveChat {
             self.explain(message)
         case .passing(.timer(self.partner.place, let person, let seconds)):
             self.say(self.words.timer(by: person, seconds: seconds), self.style.dim)
+        case .passing(.expired(self.partner.place, let messages)): self.forget(Set(messages.map { MessageKey($0) }))
         case .contact(let contact), .request(let contact): self.words.met(contact)
         case .alarm(let alarm): self.say(describe(alarm) { self.name($0) }, self.style.red)
         case .connection(.online):
@@ -183,6 +184,16 @@ actor LiveChat {
         RawTerminal.write(bytes)
         guard !isSeen else { return }
         for line in lines { self.say(line, self.style.blue) }
+    }
+
+    /// Messages have disappeared. They leave the screen, and so does their text where it is quoted.
+    private func forget(_ keys: Set<MessageKey>) {
+        self.words.forget(keys)
+        let (bytes, _) = self.screen.change(self.editor) { [words] line in
+            guard let key = line.key else { return line.text }
+            return keys.contains(key) ? nil : words.shown(key) ?? line.text
+        }
+        RawTerminal.write(bytes)
     }
 
     private func explain(_ message: Message) {

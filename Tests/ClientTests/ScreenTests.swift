@@ -172,6 +172,22 @@ import Testing
         #expect(screen.change(self.key, to: "again", editor).bytes == "")
     }
 
+    /// A message that has disappeared leaves the screen, and so does its text in an answer.
+    @Test func aLineIsTakenAwayWithWhatQuotesIt() {
+        var screen = ChatScreen(width: 40, height: 10)
+        let editor = LineEditor()
+        _ = screen.add(ChatScreen.Line(text: "above"), editor)
+        _ = screen.add(ChatScreen.Line(key: self.key, text: "a secret"), editor)
+        _ = screen.add(ChatScreen.Line(text: "↪ a secret: yes"), editor)
+        let (bytes, isSeen) = screen.change(editor) { line in
+            line.key == self.key ? nil : line.text.replacing("a secret", with: "an earlier message")
+        }
+        #expect(isSeen && bytes.hasPrefix("\r\u{1B}[2A   ↪ an earlier message: yes\u{1B}[K\r\n\u{1B}[J"))
+        let anew = screen.resize(width: 40, height: 10, editor)
+        #expect(anew.contains("above") && !anew.contains("secret") && !screen.contains(self.key))
+        #expect(screen.change(editor) { $0.text } == ("", true))
+    }
+
     /// Terminals find a link, and copy it, when nothing stands inside.
     @Test func aLinkIsAloneUnindentedAndUnbroken() {
         var screen = ChatScreen(width: 80, height: 10)

@@ -112,7 +112,7 @@ export async function ask(method, params = {}) {
 
 /**
  * @typedef {object} Reader
- * @property {(subscribed: {isKnown: boolean}) => void} began a stream has begun, and with `isKnown` nothing is missing
+ * @property {() => void} began a stream has begun; events that are not kept may be missing
  * @property {(events: any[]) => void} came in their order, once per frame
  * @property {() => void} lost
  * @property {(why: "busy" | "taken" | "ended") => void} over another window has the stream, or there is no session
@@ -194,7 +194,7 @@ class Line {
         this.hasBegun = true;
         // A fresh page reads everything anew. Events of before would overwrite what it reads.
         if (!newest || !event.isKnown) this.#floor = newest = event.newest;
-        this.#reader.began(event);
+        this.#reader.began();
         return this.#acknowledge();
       case "taken":
         this.isOver = "taken";

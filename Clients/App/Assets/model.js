@@ -121,6 +121,10 @@ export class Model {
         this.readListSoon();
         if (chatOf(event.message) === this.open?.chat) this.open.take(event.message);
         break;
+      case "messagesExpired":
+        this.readListSoon();
+        if (event.chat === this.open?.chat) this.open.forget(event.messages);
+        break;
       case "typing":
         if (event.isTyping) {
           this.typing.set(event.chat, Date.now() + typingFor);
@@ -171,6 +175,8 @@ export class Open {
   #isReading = false;
   /** Messages that have changed during a read. @type {Map<string, any>} */
   #stale = new Map();
+  /** Numbers of messages that have disappeared during a read. @type {Set<number>} */
+  #gone = new Set();
   #draftTimer;
   #clientId = "";
   /** The number of the newest message that the daemon was told is read. */
@@ -266,7 +272,8 @@ export class Open {
       const { after } = place;
       const bounds = typeof after === "function" ? { after: after() } : place;
       const page = await rpc("chat_get", { chat: this.chat, limit: pageSize, ...bounds });
-      use(page);
+      use({ ...page, messages: page.messages.filter(({ number }) => !this.#gone.has(number)) });
+      this.#gone.clear();
       this.hasRead = true;
       // The page may be older than an event that came meanwhile. Events come in their order, so that the newest stays.
       for (const message of this.#stale.values()) this.#put(message);
@@ -282,6 +289,13 @@ export class Open {
   take(message) {
     if (this.#isReading) this.#stale.set(keyOf(message), message);
     else this.#put(message);
+  }
+
+  /** The time of these messages is over. @param {{number: number}[]} messages */
+  forget(messages) {
+    const numbers = new Set(messages.map(({ number }) => number));
+    this.messages = this.messages.filter(({ number }) => !numbers.has(number));
+    if (this.#isReading) numbers.forEach((number) => this.#gone.add(number));
   }
 
   #put(message) {

@@ -78,8 +78,8 @@ class Shell {
   async run(takes = false) {
     if (this.#connects) await rpc("connect");
     const reader = {
-      began: ({ isKnown }) => {
-        if (this.#model.hasRead && isKnown) return this.#model.readStatus().catch(() => {});
+      began: () => {
+        // Events that are not kept may be missing.
         this.#model.readAll().then(() => {
           if (!this.#model.open) this.#show(history.state?.chat);
         }, () => {});

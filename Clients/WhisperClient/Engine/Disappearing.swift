@@ -147,9 +147,9 @@ package final class Disappearing {
                 let expired = try self.store.disappearing.sweep(
                     at: self.now(host), sparingUnread: !self.knowsServerTime)
                 guard !expired.isEmpty else { break }
-                for (place, numbers) in expired {
-                    host.publish(.passing(.expired(place, numbers)))
-                    await host.endTransfers(of: numbers)
+                for (place, messages) in expired {
+                    host.publish(.passing(.expired(place, messages)))
+                    await host.endTransfers(of: messages.map(\.number))
                 }
             }
             if self.nextErasure <= .now { try await self.erase(host) { self.isStopped } }

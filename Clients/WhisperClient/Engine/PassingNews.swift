@@ -9,8 +9,8 @@ package enum PassingNews: Sendable, Equatable {
     case chat(ChatState)
     /// Somebody, perhaps ourselves, has set how long new messages of a chat are kept; 0 seconds: they stay.
     case timer(Conversation, by: WhisperID, seconds: Int64)
-    /// Messages of these numbers have disappeared here.
-    case expired(Conversation, [Int64])
+    /// Messages have disappeared here.
+    case expired(Conversation, [DisappearedMessage])
     case call(CallNews)
     case file(FileProgress)
     /// Another device has changed our profile of live conversations.

@@ -190,11 +190,11 @@ package struct DisappearingTable: Sendable {
 
     /// Deletes what is due, with everything that belongs to it, `ClientLimits.expiredAtOnceMax` at most.
     /// - Parameter sparesUnread: what nobody has read stays. A clock that may be wrong must not take it.
-    /// - Returns: the numbers of the deleted messages, by chat.
+    /// - Returns: the deleted messages, by chat.
     package func sweep(
         at now: Timestamp, sparingUnread sparesUnread: Bool
-    ) throws(ClientStoreError) -> [Conversation: [Int64]] {
-        try self.store.write { database -> [Conversation: [Int64]] in
+    ) throws(ClientStoreError) -> [Conversation: [DisappearedMessage]] {
+        try self.store.write { database -> [Conversation: [DisappearedMessage]] in
             let due = """
                 FROM messages WHERE expires_at IS NOT NULL AND expires_at <= ? AND is_timed >= ?
                 ORDER BY expires_at, number LIMIT ?
@@ -204,11 +204,13 @@ package struct DisappearingTable: Sendable {
             ]
             let rows = try Row.fetchAll(database, sql: "SELECT * \(due)", arguments: arguments)
             guard !rows.isEmpty else { return [:] }
-            var (expired, ours): ([Conversation: [Int64]], Set<String>) = ([:], [])
+            var (expired, ours): ([Conversation: [DisappearedMessage]], Set<String>) = ([:], [])
             for row in rows {
                 guard let message = MessageTable.message(row) else { continue }
                 let number: Int64 = row["number"]
-                expired[message.place, default: []].append(number)
+                let author = message.state == nil ? message.peer : nil
+                expired[message.place, default: []].append(
+                    DisappearedMessage(number: number, id: message.id, author: author))
                 if message.state != nil { ours.insert(MessageTable.key(message.id)) }
             }
             _ = try ClientStore.deleteMessages("SELECT number \(due)", arguments, in: database)
@@ -219,4 +221,12 @@ package struct DisappearingTable: Sendable {
             return expired
         }
     }
+}
+
+/// A message whose time is over, and which is no longer in the store.
+package struct DisappearedMessage: Hashable, Sendable {
+    package var number: Int64
+    package var id: UUIDText
+    /// `nil` for ours.
+    package var author: WhisperID?
 }

@@ -23,10 +23,14 @@ extension EventText {
             json.add("chat", place.name)
             json.add("from", person)
             json.add("seconds", seconds)
-        case .expired(let place, let numbers):
+        case .expired(let place, let messages):
             json.add("type", "messagesExpired")
             json.add("chat", place.name)
-            json.add("numbers", array: numbers) { $1 += "\($0)".utf8 }
+            json.add("messages", objects: messages) { message, json in
+                json.add("number", message.number)
+                json.add("messageId", message.id)
+                if let author = message.author { json.add("from", author) }
+            }
         case .call(let news): Self.write(news, &json)
         case .file(let progress): Self.write(progress, &json)
         case .profile(let id, let change): Self.write(change, of: id, &json)
@@ -90,8 +94,19 @@ extension EventDefinition {
         isKept: false,
         [
             Self.chat,
-            Field("numbers", .array(of: .integer(1...Int64.max), count: 1...ClientLimits.expiredAtOnceMax)),
-        ], sample: #"{"type":"messagesExpired","chat":"WSP-AAAA-AAAA-AAAA","numbers":[17]}"#)
+            Field(
+                "messages",
+                .array(
+                    of: .object(
+                        ObjectSchema([
+                            Field("number", .integer(1...Int64.max)), Field("messageId", .uuid),
+                            Field("from", .whisperID, .optional, about: "Absent if it was ours."),
+                        ])), count: 1...ClientLimits.expiredAtOnceMax)),
+        ],
+        sample: #"""
+            {"type":"messagesExpired","chat":"WSP-AAAA-AAAA-AAAA","messages":[{"number":17,\#
+            "messageId":"6f1f4a2e-8a0c-4a53-9d8e-2f1f6f0f9b11","from":"WSP-AAAA-AAAA-AAAA"}]}
+            """#)
 }
 
 extension Shapes {

@@ -61,20 +61,31 @@ struct ChatScreen {
         return "\r\u{1B}[\(up)A" + Self.padded(mark) + "\r\u{1B}[\(up)B" + self.promptRow(editor)
     }
 
-    /// Changes the text of a line, and draws it and what stands under it anew.
+    /// Changes the text of a line.
     /// - Returns: the bytes, and whether the whole line was on the screen. Rows that scrolled away stay as they were.
     mutating func change(_ key: MessageKey, to text: String, _ editor: LineEditor) -> (bytes: String, isSeen: Bool) {
-        guard let index = self.index(of: key) else { return ("", false) }
-        guard self.lines[index].line.text != text else { return ("", true) }
-        let up = self.lines[index...].reduce(0) { $0 + $1.rows }
-        self.lines[index].line.text = text
+        guard self.contains(key) else { return ("", false) }
+        return self.change(editor) { $0.key == key ? text : $0.text }
+    }
+
+    /// Gives lines another text, or removes those without one. Draws anew from the first of them on.
+    mutating func change(_ editor: LineEditor, _ text: (Line) -> String?) -> (bytes: String, isSeen: Bool) {
+        let texts = self.lines.map { text($0.line) }
+        guard let first = self.lines.indices.first(where: { self.lines[$0].line.text != texts[$0] }) else {
+            return ("", true)
+        }
+        let up = self.lines[first...].reduce(0) { $0 + $1.rows }
         let top = self.height - 1
         var drawn: [Row] = []
-        for place in index..<self.lines.count {
-            let rows = self.rows(self.lines[place].line)
-            self.lines[place].rows = rows.count
+        let changed = zip(self.lines[first...], texts[first...]).compactMap { entry, text -> (Line, Int)? in
+            guard let text else { return nil }
+            var line = entry.line
+            line.text = text
+            let rows = self.rows(line)
             drawn += rows
+            return (line, rows.count)
         }
+        self.lines.replaceSubrange(first..., with: changed)
         // The cursor cannot reach rows above the first row of the terminal.
         let reached = min(up, top)
         let shown = up > top ? Array(drawn.suffix(top)) : drawn

@@ -87,6 +87,32 @@ import Testing
         }
     }
 
+    @Test func aMessageThatDisappearsLeavesBothPages() async throws {
+        try await AppWindow.two { ann, bob in
+            let (annID, bobID) = (try await ann.id, try await bob.id)
+            try await ann.add(bobID, as: "Bob")
+            try await bob.add(annID, as: "Ann")
+            try await ann.say("This stays.")
+            try await bob.shows(messages: ["This stays."])
+            let answer = try await ann.browser.asyncValue(
+                of: """
+                    const headers = { "Content-Type": "application/json", "Whisper-Key": localStorage.getItem("whisper.key") };
+                    const params = { chat: "\(bobID)", seconds: 30 };
+                    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "chat_timer", params });
+                    return (await fetch("/rpc", { method: "POST", headers, body })).text();
+                    """)
+            #expect(answer.string?.contains("result") == true)
+            try await ann.say("This goes.")
+            try await bob.shows(messages: ["This stays.", "This goes."])
+            for page in [ann, bob] {
+                try await page.shows("one message", within: .seconds(120)) {
+                    try await page.messages.map { $0.replacing("> ", with: "") } == ["This stays."]
+                }
+                try await page.shows("no word of it") { try await !page.browser.text(of: "body").contains("This goes") }
+            }
+        }
+    }
+
     @Test func theWordsAreCheckedBeforeThereIsAnIdentityAndBringItBack() async throws {
         let folder = try TemporaryFolder(named: "app")
         defer { folder.remove() }
