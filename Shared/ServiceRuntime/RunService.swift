@@ -36,6 +36,32 @@ package struct ServiceContext<Group: ServiceSettings>: Sendable {
     }
 }
 
+/// A task that a program of a service does instead of serving, such as `whisper-auth reapply FILE`. It ends with 0.
+package struct ServiceCommand<Group: ServiceSettings>: Sendable {
+    /// Its name, and what must stand behind it: `reapply FILE`.
+    fileprivate let words: [String]
+    fileprivate let run: @Sendable (ServiceContext<Group>, _ arguments: [String]) async throws -> Void
+
+    package init(
+        _ words: String..., run: @escaping @Sendable (ServiceContext<Group>, _ arguments: [String]) async throws -> Void
+    ) {
+        self.words = words
+        self.run = run
+    }
+
+    fileprivate func takes(_ arguments: [String]) -> Bool {
+        arguments.first == self.words.first && arguments.count == self.words.count
+    }
+}
+
+/// The input of a command was refused, and nothing was changed. The process ends with 2.
+package struct InputRefused: Error {
+    /// The fault, and what to do next.
+    package let reason: String
+
+    package init(_ reason: String) { self.reason = reason }
+}
+
 /// The `main` of every service: configuration, logs, metrics, ops listener, signals, drain, exit code.
 ///
 /// ```swift
@@ -47,15 +73,18 @@ package struct ServiceContext<Group: ServiceSettings>: Sendable {
 ///         readiness: [ReadinessCheck("redis") { bus.isConnected }])
 /// }
 /// ```
-/// The process ends with 0 after a drain (SIGTERM, SIGINT) or `migrate`, 78 for a configuration it refuses, 1
-/// otherwise. With the argument `ready` it only asks the process that serves on ops.port: 0 if that is ready, else 1. With
-/// `settings` it prints what it can be told (`SettingsList`), with `--version` its name and the release.
+/// The process ends with 0 after a drain (SIGTERM, SIGINT) or a command, 2 for input that a command refuses, 78 for a
+/// configuration it refuses, 1 otherwise. With the argument `ready` it only asks the process that serves on ops.port: 0 if
+/// that is ready, else 1. With `settings` it prints what it can be told (`SettingsList`), with `--version` its name and the
+/// release.
 /// - Parameters:
 ///   - group: every setting that the service reads.
+///   - commands: what else the program does instead of serving.
 ///   - migrate: what the argument `migrate` does instead of serving; ops.port is not needed then.
 ///   - compose: reads the rest of the configuration and makes the parts.
 package func runService<Group: ServiceSettings>(
-    _ name: String, _ group: Group, migrate: @Sendable (ServiceContext<Group>) async throws -> Void = { _ in },
+    _ name: String, _ group: Group, commands: [ServiceCommand<Group>] = [],
+    migrate: @Sendable (ServiceContext<Group>) async throws -> Void = { _ in },
     compose: @Sendable (ServiceContext<Group>) async throws -> Composition
 ) async {
     if CommandLine.arguments.dropFirst() == ["--version"] { return print(Release.line("whisper-\(name)")) }
@@ -79,20 +108,29 @@ package func runService<Group: ServiceSettings>(
         let context = ServiceContext(
             name: name, instance: instance, settings: settings, logger: logger, registry: registry)
 
-        switch CommandLine.arguments.dropFirst() {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        switch arguments {
         case []: try await serve(context, registry: registry, compose: compose)
         case ["migrate"]: try await migrate(context)
         case ["ready"]:
             exit(ReadinessProbe(address: try settings.process.ops.address()).isReady() ? 0 : ExitCode.failure)
-        case let other: throw UnknownArguments(text: other.joined(separator: " "))
+        case let other:
+            guard let command = commands.first(where: { $0.takes(other) }) else {
+                throw UnknownArguments(
+                    text: other.joined(separator: " "), known: commands.map { $0.words.joined(separator: " ") })
+            }
+            try await command.run(context, Array(other.dropFirst()))
         }
     } catch let error as SettingsError {
         logger.critical("configuration refused", [.reason: "\(error)"])
         exit(ExitCode.configuration)
     } catch let error as UnknownArguments {
-        logger.critical(
-            "arguments refused", [.reason: "\(error.text): only migrate, ready, settings and --version are known"])
+        let known = (error.known + ["migrate", "ready", "settings"]).joined(separator: ", ")
+        logger.critical("arguments refused", [.reason: "\(error.text): only \(known) and --version are known"])
         exit(ExitCode.configuration)
+    } catch let error as InputRefused {
+        logger.critical("input refused", [.reason: "\(error.reason)"])
+        exit(ExitCode.inputRefused)
     } catch {
         logger.critical("ended by an error", [.error: "\(error)"])
         exit(ExitCode.failure)
@@ -127,11 +165,14 @@ private func watchDrain(of composition: Composition, _ logger: Logger) {
 
 private struct UnknownArguments: Error {
     let text: String
+    /// The service's own commands.
+    let known: [String]
 }
 
-/// As sysexits.h numbers them.
+/// Numbers above 63 are those of sysexits.h.
 private enum ExitCode {
     static let failure: Int32 = 1
+    static let inputRefused: Int32 = 2
     /// EX_CONFIG: starting again without another configuration is useless.
     static let configuration: Int32 = 78
 }

@@ -41,6 +41,8 @@ package enum AuthLimits {
     package static let ledgerWalkedWithin = Limits.pendingTTL + .seconds(48 * 3_600)
     /// How long a finished erasure stays listed. It names nobody.
     package static let finishedErasureLife = Duration.seconds(400 * 86_400)
+    /// Marks of erased identities, and identities, that one statement reads or adds (`ErasureMarks`, `Reapplication`).
+    package static let marksPortion = 1_000
     /// How old the mode may be that a challenge names. The mode at the proof decides.
     package static let registrationModeAge = Duration.seconds(1)
 

@@ -5,7 +5,7 @@ import RedisBus
 import ServiceRuntime
 import Store
 
-await runService("auth", AuthSettings()) { context in
+await runService("auth", AuthSettings(), commands: [.marks, .reapply]) { context in
     let url = try context.settings.postgres.conninfo().revealed
     // One schema, one sequence of versions: the migrator puts the steps of both cores into their order.
     try await Migrator(schema: "auth", migrations: Auth.migrations + Operators.migrations).run(

@@ -53,6 +53,20 @@ package struct IdentityTable: Sendable {
         return .found(keys, isBanned: isBanned)
     }
 
+    /// All identities, in the order of their ids.
+    /// - Parameter id: nobody up to it is read.
+    static func page(after id: Int64, limit: Int) -> Statement<[IdentityKeys]> {
+        Statement(
+            """
+            SELECT whisper_id, sign_key, enc_key FROM auth.identities WHERE whisper_id > \(id)
+            ORDER BY whisper_id LIMIT \(Int64(limit))
+            """,
+            each: { row throws(StoreError) in
+                IdentityKeys(
+                    whisperID: try row.next(), signPublicKey: try row.next(), encPublicKey: try row.next())
+            })
+    }
+
     /// Every identity that has one of the two keys. Needs no lock: keys never change.
     package func holders(of claim: IdentityClaim) async throws(StoreError) -> [IdentityKeys] {
         let rows = try await self.pool.query(

@@ -1,6 +1,18 @@
-import Contract
+package import Contract
 import ServerCrypto
 import Store
+
+/// A mark of an erased identity.
+package struct Tombstone: Equatable, Sendable {
+    package let mark: Bytes32
+    /// Days since 1970, in UTC.
+    package let day: Int32
+
+    package init(mark: Bytes32, day: Int32) {
+        self.mark = mark
+        self.day = day
+    }
+}
 
 /// The only code that writes `auth.tombstones`: marks of erased identities (contract §20.4). `FirstLogin` looks for them in the statement
 /// that adds an identity.
@@ -41,4 +53,34 @@ enum Tombstones {
     static func hold(_ marks: [Bytes32]) -> Statement<Bool> {
         Statement(value: "SELECT EXISTS (SELECT FROM auth.tombstones WHERE mark = ANY (\(marks)::bytea[]))")
     }
+
+    /// In ascending order.
+    /// - Parameter mark: nothing up to it is read.
+    static func page(after mark: Bytes32?, limit: Int) -> Statement<[Tombstone]> {
+        Statement(
+            """
+            SELECT mark, day FROM auth.tombstones WHERE mark > \(mark?.bytes ?? []) ORDER BY mark LIMIT \(Int64(limit))
+            """,
+            each: { row throws(StoreError) in Tombstone(mark: try row.next(), day: try row.next()) })
+    }
+
+    /// Adds those that are not there.
+    static func add(_ tombstones: [Tombstone]) -> Statement<Int> {
+        Statement(
+            affecting: """
+                INSERT INTO auth.tombstones (mark, day)
+                SELECT * FROM unnest(\(tombstones.map(\.mark))::bytea[], \(tombstones.map(\.day))::int4[])
+                ON CONFLICT (mark) DO NOTHING
+                """)
+    }
+
+    /// Those of the marks that are an erased identity's.
+    static func held(of marks: [Bytes32]) -> Statement<[Bytes32]> {
+        Statement(
+            "SELECT mark FROM auth.tombstones WHERE mark = ANY (\(marks)::bytea[])",
+            each: { row throws(StoreError) in try row.next() })
+    }
+
+    /// The name of the database cluster. Base backups of it have the same.
+    static let cluster = Statement<Int64>(value: "SELECT system_identifier FROM pg_control_system()")
 }

@@ -19,7 +19,7 @@ package struct ErasedRecords: Sendable {
     package init(_ pool: PostgresPool) { self.pool = pool }
 
     /// The evidence of reports about the person goes with them. Reports by the person keep reason and status.
-    static func forget(
+    package static func forget(
         _ identity: WhisperID, in transaction: borrowing Transaction
     ) async throws(StoreError) {
         var pipeline = Pipeline()

@@ -1,0 +1,41 @@
+package import ClusterContract
+import Contract
+package import Store
+
+/// The transaction of an erasure: it removes what auth owns, and leaves tombstones (contract §20.4). It needs no bus.
+package struct ErasureDecision: Sendable {
+    private let sessions: SessionTable
+    private let clock: ServiceClock
+
+    package init(pool: PostgresPool, clock: ServiceClock) {
+        self.sessions = SessionTable(pool)
+        self.clock = clock
+    }
+
+    /// Erases the identity with the commit of this transaction, and leaves tombstones of it.
+    /// - Parameter forget: removes rows of another core that name the identity. It runs when the identity is locked.
+    /// - Returns: `nil` if there is no such identity, or it is not in the epoch of the order.
+    package func make(
+        _ order: ErasureOrder, in transaction: borrowing Transaction,
+        forget: (borrowing Transaction) async throws(StoreError) -> Void
+    ) async throws(StoreError) -> DecidedErasure? {
+        let identity = order.identity
+        guard let held = try await transaction.query(ErasureTable.lock(identity, in: order.epoch)) else { return nil }
+        let profiles = try await transaction.query(ErasureTable.lockProfiles(of: identity))
+        try await forget(transaction)
+        let others = try await transaction.query(ErasureTable.others(in: profiles, than: identity))
+        let now = self.clock.store
+        var erasing = Pipeline()
+        erasing.add(Tombstones.add(Tombstones.marks(of: held.keys), at: now))
+        erasing.add(ErasureTable.removeRows(of: identity, alone: profiles.filter { others[$0] == nil }))
+        let decided = erasing.add(ErasureTable.add(order, at: now))
+        _ = erasing.add(ErasureTable.forgetInAudit(order.id, inNotes: false))
+        let answers = try await transaction.pipeline(erasing)
+        let ended = try await self.sessions.removeAll(of: identity, in: transaction)
+        try await transaction.execute(ErasureTable.removeIdentity(identity))
+        let (number, decidedAt) = try answers[decided]
+        return DecidedErasure(
+            id: order.id, identity: identity, number: number, decidedAt: decidedAt, epoch: held.epoch, sessions: ended,
+            profiles: profiles.map { .init(id: $0, others: others[$0] ?? []) })
+    }
+}
