@@ -119,6 +119,23 @@ import Testing
         }
     }
 
+    /// A restore without the marks of erased identities must be asked for. Marks that are not whole do not replace those of before.
+    @Test func marksAreKeptAndAskedFor() async throws {
+        try await self.withBench { bench in
+            try await bench.backups.takeBase()
+            let path = bench.backups.folder + "/erasures"
+            let restored = bench.folder.path + "/restored"
+            await #expect(throws: LaunchError.self) { try await bench.backups.restore(to: restored, isErasing: true) }
+            #expect(bench.backups.output.contains("say --without-erasures"))
+            try "of before".write(toFile: path, atomically: true, encoding: .utf8)
+            let nowhere = "host=127.0.0.1 port=\(LoopbackPort.free()) dbname=whisper user=whisper_auth"
+            await #expect(throws: LaunchError.self) { try await bench.backups.keepMarks(of: nowhere) }
+            #expect(bench.backups.output.contains("these marks are not whole"))
+            #expect(try String(contentsOfFile: path, encoding: .utf8) == "of before")
+            #expect(bench.backups.files("").filter { $0.hasPrefix(".erasures") }.isEmpty)
+        }
+    }
+
     @Test func aPointInTimeCanBeChosen() async throws {
         try await self.withBench { bench in
             try await bench.backups.start()

@@ -122,7 +122,7 @@ extension CalmCluster {
                 "UPDATE auth.erasures SET decided_at = decided_at - interval '\(time)' WHERE erasure_id = '\(erasure)'")
         }
 
-        private static func isErased(_ person: Person) async throws {
+        static func isErased(_ person: Person) async throws {
             let client = try await Cluster.client(gateway: 1)
             let challenge = try await client.ask("register_begin", person.begin()).expecting("register_challenge")
             let refusal = try await client.ask("register_proof", person.proof(of: challenge.payload))

@@ -25,11 +25,13 @@ import Testing
     }
 
     /// SIGKILL, the data folder removed, FLUSHALL; then the restored folder in its place.
-    private func loseEverything(andRestoreFrom backups: PostgresBackups) async throws {
+    private func loseEverything(
+        andRestoreFrom backups: PostgresBackups, _ arguments: [String] = [], isErasing: Bool = false
+    ) async throws {
         await Self.stack.kill(.postgres)
         try FileManager.default.removeItem(atPath: Self.stack.postgres.folder)
         try await Self.stack.flushRedis()
-        try await backups.restore(to: Self.stack.postgres.folder)
+        try await backups.restore(to: Self.stack.postgres.folder, arguments, isErasing: isErasing)
         try await Self.stack.start(.postgres)
     }
 
@@ -94,6 +96,52 @@ import Testing
             }
             try await Self.stack.postgres.run("ALTER SYSTEM RESET synchronous_standby_names")
             try await Self.stack.postgres.run("SELECT pg_reload_conf()")
+        }
+    }
+
+    /// A person leaves after the time that is restored. By the marks beside the backup the person is erased again, everywhere
+    /// (contract §20.4).
+    @Test(.long) func nobodyComesBackWhoWasErased() async throws {
+        try await self.withBackups { backups in
+            try await Cluster.calm()
+            let (alice, bob) = (try await Cluster.phone(gateway: 1), try await Cluster.phone(gateway: 2))
+            try await CalmCluster.PersonalData.writes(alice, bob)
+            try await CalmCluster.PersonalData.keepsThings(alice)
+            try await CalmCluster.PersonalData.talks(alice, bob)
+            let person = try DataMap.Traces(of: alice, tokens: [alice.token], pushToken: "push-\(newUUID())")
+            let found = try await DataMap.search(person)
+            let before = try await Cluster.database("SELECT clock_timestamp()")
+            _ = try await CalmCluster.Leaving.leave(alice, sentMail: "keep")
+            try await backups.keepMarks(of: Self.stack.databaseURL(role: "whisper_auth"))
+            let file = try FileManager.default.attributesOfItem(atPath: backups.folder + "/erasures")
+            #expect(file[.posixPermissions] as? Int == 0o600)
+            try await backups.catchUp()
+
+            let services = Self.stack.processes.filter { if case .service = $0 { true } else { false } }
+            for service in services { await Self.stack.kill(service) }
+            try await self.loseEverything(andRestoreFrom: backups, ["--until", before], isErasing: true)
+            // The rows of other services wait for their sweeps.
+            let restored = try await DataMap.search(person)
+            #expect(restored.filter { $0.hasPrefix("auth.") } == ["auth.erasures.whisper_id"])
+            #expect(restored.isSuperset(of: ["router.ledger.sender", "router.mailbox.sender", "calls.rooms.creator"]))
+            #expect(restored.subtracting(found) == ["auth.erasures.whisper_id"])
+            for service in services { try await Self.stack.start(service) }
+
+            // The clock of the data is moved: the second pass comes 60 s after the decision, the ledger's walk a day after it.
+            try await self.age(by: "100 seconds", until: "done @> array_remove(auth.erasure_parts(), 'ledger')")
+            try await self.age(by: "24 hours", until: "finished_at IS NOT NULL")
+            let last = try await DataMap.search(person)
+            #expect(last.subtracting(["router.outcomes.recipient"]).isEmpty, "\(last.sorted())")
+            try await CalmCluster.Leaving.isErased(alice.person)
+            try await Cluster.calm()
+        }
+    }
+
+    /// - Parameter condition: holds for every erasure when it returns.
+    private func age(by time: String, until condition: String) async throws {
+        _ = try await Cluster.database("UPDATE auth.erasures SET decided_at = decided_at - interval '\(time)'")
+        try await waitUntil(condition, within: .seconds(120), every: .milliseconds(100)) {
+            try await Cluster.database("SELECT bool_and(\(condition)) FROM auth.erasures") == "t"
         }
     }
 

@@ -101,15 +101,38 @@ package actor PostgresBackups {
         }
     }
 
+    /// Keeps the marks of erased identities, as they are now.
+    /// - Parameter url: of the database that has them.
+    package nonisolated func keepMarks(of url: String) async throws {
+        var command = try self.command("whisper-backup", [])
+        command.arguments = ["-c", #""$0" marks | "$1" marks"#, Self.auth, command.program]
+        command.program = "/bin/sh"
+        command.user = nil
+        command.environment["POSTGRES_URL"] = url
+        try await command.run(name: "marks")
+    }
+
+    private static let auth = StackConfiguration.programsBesideThisOne + "/whisper-auth"
+
     // MARK: Restoring
 
     /// Makes a data folder of what is kept.
-    /// - Parameter folder: must not be there; its parent may belong to anybody.
+    /// - Parameters:
+    ///   - folder: must not be there; its parent may belong to anybody.
+    ///   - isErasing: whether those are erased anew whose marks are kept.
     /// - Throws: `LaunchError.ended` with what the script said.
-    package nonisolated func restore(to folder: String, _ arguments: [String] = []) async throws {
+    package nonisolated func restore(
+        to folder: String, _ arguments: [String] = [], isErasing: Bool = false
+    ) async throws {
         let restored = (self.scripts as NSString).deletingLastPathComponent + "/restored"
-        let command = try self.command("restore", arguments + [self.folder, restored])
-        try await command.run(name: "restore")
+        let arguments = arguments + (isErasing ? [] : ["--without-erasures"]) + [self.folder, restored]
+        try await self.command("restore", arguments).run(name: "restore")
+        if isErasing {
+            try await Command(
+                Self.script("reapply").path, [restored, self.folder + "/erasures"],
+                environment: ["WHISPER_AUTH": Self.auth], log: self.log
+            ).run(name: "reapply")
+        }
         guard rename(restored, folder) == 0 else {
             throw LaunchError.file(folder, reason: String(cString: strerror(errno)))
         }
@@ -124,12 +147,15 @@ package actor PostgresBackups {
             user: try PostgresPrograms.installed().user, log: self.log)
     }
 
+    private static func script(_ name: String) -> URL {
+        URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../deploy/backup/\(name)")
+            .standardizedFileURL
+    }
+
     private static func copy(_ script: String, to folder: String) throws {
-        let source = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../../deploy/backup/\(script)").standardizedFileURL
         try makeFolder(folder)
         do {
-            try FileManager.default.copyItem(at: source, to: URL(filePath: "\(folder)/\(script)"))
+            try FileManager.default.copyItem(at: Self.script(script), to: URL(filePath: "\(folder)/\(script)"))
         } catch {
             throw LaunchError.file(folder, reason: "\(error)")
         }
