@@ -57,6 +57,76 @@ import Testing
         await core.close()
     }
 
+    /// - Returns: the answer to `account_delete`, and the reason for which the connection ends.
+    private func leave(_ core: Core, _ parameters: String) async throws -> (answer: JSON, reason: String) {
+        try await self.kit.perform(core, "account_delete \(parameters)")
+        var (answer, reason): (JSON?, String?)
+        while true {
+            if let answer, let reason { return (answer, reason) }
+            let text = try #require(await core.nextEvent(within: .seconds(30)))
+            let event = try JSON(parsing: Array(text.utf8))["event"]
+            if event?["type"]?.string == "answer" { answer = event }
+            if event?["state"]?.string == "stopped" { reason = event?["reason"]?.string }
+        }
+    }
+
+    /// What is queued goes out before. The signature is over the server's challenge, the own id and the fate of sent mail.
+    @Test func leavingIsSignedForTheOwnIDAndLeavesTheStore() async throws {
+        let (ann, annID, bob, bobID) = try await self.friends()
+        let server = self.kit.server
+        server.set { $0.refusals = [("RATE_LIMITED", 500)] }
+        try await self.kit.perform(ann, #"message_send {"to":"\#(bobID)","text":"Farewell."}"#)
+        let (end, reason) = try await self.leave(ann, #"{"confirm":"\#(annID)","sentMail":"withdraw"}"#)
+        let answer = end["result"]
+        #expect(answer?["type"]?.string == "accountDeleted" && answer?["erasureId"]?.string?.count == 36)
+        #expect(reason == "erased")
+        let seen = server.seen
+        let (sent, begun) = (seen.lastIndex(of: "send_message"), seen.firstIndex(of: "account_delete_begin"))
+        #expect(try #require(sent) < #require(begun))
+        #expect(server.accepted.count == 1)
+        let frame = try #require(server.frames("account_delete").last)
+        #expect(frame["whisperId"]?.string == annID && frame["sentMail"]?.string == "withdraw")
+        let statement = AccountDelete.statement(
+            challengeID: try #require(frame["challengeId"]?.string.flatMap { UUIDText($0) }),
+            whisperID: try #require(WhisperID(annID)), sentMail: .withdraw,
+            challenge: server.state.withLock { $0.faults.erasureChallenge })
+        let keys = try #require(server.state.withLock { $0.keys[annID] })
+        let signature = try #require(frame["signature"]?.string.flatMap { Base64.decode($0) })
+        #expect(Sodium.verify(signature, of: Sodium.sha256(statement), publicKey: keys.sign.bytes))
+        // What is here stays.
+        #expect(try await self.kit.perform(ann, "contact_list")["contacts"]?.elements.count == 1)
+        #expect(try await self.kit.next(bob, "messageReceived").event["message"]?["text"]?.string == "Farewell.")
+        await ann.close()
+        await bob.close()
+    }
+
+    @Test func nothingButAnErasureOfTheOwnIDIsSignedAtLeaving() async throws {
+        let (ann, annID, bob, bobID) = try await self.friends()
+        let server = self.kit.server
+        func refusal(_ confirm: String) async throws -> JSON? {
+            try await self.kit.perform(ann, #"account_delete {"confirm":"\#(confirm)"}"#)
+            return try await self.kit.next(ann, "answer").event["error"]
+        }
+        let foreign = try await refusal(bobID)
+        #expect(foreign?["code"]?.string == "invalidField" && foreign?["field"]?.string == "confirm")
+        await #expect(throws: CoreError.self) { try await ann.deleteAccount(confirming: bobID) }
+        #expect(server.frames("account_delete_begin").isEmpty)
+        server.refuseNext("account_delete_begin", "RATE_LIMITED")
+        #expect(try await refusal(annID)?["code"]?.string == "tooMany")
+        // The signature of a login's challenge would let the server log in elsewhere.
+        server.set { $0.erasureChallenge = Array("whisper-register".utf8) + Sodium.random(16) }
+        let (answer, reason) = try await self.leave(ann, #"{"confirm":"\#(annID)"}"#)
+        #expect(answer["error"]?["code"]?.string == "offline" && reason == "foreignChallenge")
+        #expect(server.frames("account_delete").isEmpty)
+        try await self.kit.perform(ann, "disconnect")
+        try await self.kit.online(ann)
+        server.set { $0.erasureChallenge = AccountDeleteChallenge.prefix + Sodium.random(16) }
+        try await ann.deleteAccount(confirming: annID.lowercased())
+        #expect(server.frames("account_delete").last?["sentMail"]?.string == "keep")
+        await ann.close()
+        await bob.close()
+    }
+
     @Test func pushTokensReachTheServerAndComeAgainWithEachLogin() async throws {
         let core = try self.kit.open("ann")
         try await self.kit.perform(core, "identity_create")

@@ -20,6 +20,8 @@ final class FakeServer: ServerLink {
         var losesReceipts = false
         /// Bytes that clients are asked to sign at login.
         var challenge = Array("whisper-register".utf8) + Sodium.random(16)
+        /// Bytes that clients are asked to sign when they leave.
+        var erasureChallenge = AccountDeleteChallenge.prefix + Sodium.random(16)
         /// Keys given out in place of the true ones.
         var falseKeys: [String: PublicKeys] = [:]
         /// Backups are written, but the answer is lost.

@@ -3,11 +3,11 @@ import TestKit
 
 @testable import WhisperClient
 
-/// The server's volatile state, in memory: logout, push tokens, typing, presence.
+/// The server's volatile state, in memory: logout, leaving, push tokens, typing, presence.
 extension FakeServer {
     private static let noted: Set<String> = [
         "logout", "update_tokens", "typing", "report", "get_turn_credentials", "live_join", "live_leave",
-        "group_send_message",
+        "group_send_message", "account_delete_begin", "account_delete",
     ]
 
     func note(_ text: [UInt8]) {
@@ -36,6 +36,17 @@ extension FakeServer {
         case "logout":
             self.state.withLock { $0.tokens[frame.payload.sessionToken ?? ""] = nil }
             link.answer("logout_ack", #"{"success":true}"#, frame.requestId)
+            link.end(1000, "")
+        case "account_delete_begin":
+            let challenge = base64(self.state.withLock { $0.faults.erasureChallenge })
+            link.answer(
+                "account_delete_challenge",
+                #"{"challengeId":"\#(UUIDText.random())","challenge":"\#(challenge)","expiresAt":1730000300000}"#,
+                frame.requestId)
+        case "account_delete":
+            self.state.withLock { $0.tokens[frame.payload.sessionToken ?? ""] = nil }
+            link.answer(
+                "account_deleted", #"{"success":true,"erasureId":"\#(UUIDText.random())"}"#, frame.requestId)
             link.end(1000, "")
         case "update_tokens": link.answer("tokens_updated", #"{"success":true}"#, frame.requestId)
         case "typing":

@@ -95,6 +95,50 @@ extension CalmCluster {
             }
         }
 
+        /// Nothing is done before the own id was confirmed; then the words are worth nothing, and others are told that nobody is there.
+        @Test func whoeverLeavesConfirmsItAndNeverComesBack() async throws {
+            let folder = try TemporaryFolder(named: "terminal")
+            defer { folder.remove() }
+            let (alice, bob, again) = (Typist(folder, "alice"), Typist(folder, "bob"), Typist(folder, "again"))
+            let words = try Self.words(in: try await alice.types("init", "--server", Typist.server))
+            let aliceID = try Self.id(in: try await alice.types("id"))
+            let bobID = try Self.id(in: try await bob.types("init", "--server", Typist.server))
+            _ = try await alice.types("add", bobID, "bob")
+            #expect(try await alice.types("send", "bob", "Farewell.").contains("✓ sent"))
+
+            for (arguments, input, complaint) in [
+                (["--confirm", bobID], "", "another identity"), ([], "none\n", "not its last four"),
+                ([], "", "not its last four"),
+            ] {
+                let said = try await alice.types(["leave"] + arguments, input: input, fails: true)
+                #expect(said.contains(complaint) && said.contains("Nothing was done."), "\(said)")
+            }
+            let foreign = #"{"confirm":"\#(bobID)"}"#
+            #expect(try await alice.types("do", "account_delete", foreign, fails: true).contains("confirm"))
+            #expect(try await alice.types("send", "bob", "Not yet.").contains("✓ sent"))
+
+            let left = try await alice.types("leave", "--withdraw", input: aliceID.suffix(4).lowercased() + "\n")
+            let erasure = try #require(left.firstMatch(of: /erasure ([0-9a-f-]{36})/), "\(left)").1
+            #expect(
+                try await Cluster.database(
+                    "SELECT sent_mail, by FROM auth.erasures WHERE erasure_id = '\(erasure)'") == "withdraw|person")
+            // What is on the device stays, and no keys of it open the door.
+            #expect(try await alice.types("contacts").contains("bob"))
+            #expect(try await alice.types("leave", "--confirm", aliceID, fails: true).contains("erased for good"))
+            let back = try await again.types(
+                "restore", "--server", Typist.server, input: words.joined(separator: " ") + "\n", fails: true)
+            #expect(back.contains("erased for good"), "\(back)")
+            #expect(!(try await bob.types("add", aliceID, "alice", fails: true)).isEmpty)
+            // With `--withdraw` also what waits goes, 90 s after the decision. The clock of the data is moved.
+            _ = try await Cluster.database(
+                "UPDATE auth.erasures SET decided_at = decided_at - interval '100 s' WHERE erasure_id = '\(erasure)'")
+            try await waitUntil("her mail is withdrawn", within: .seconds(60)) {
+                try await Cluster.database(
+                    "SELECT count(*) FROM router.mailbox WHERE auth.whisper_id_text(sender) = '\(aliceID)'") == "0"
+            }
+            #expect(try await bob.types("inbox").contains("Nothing new."))
+        }
+
         /// At terminals, which pipes are not.
         @Test func aFileGoesFromTerminalToTerminal() async throws {
             let folder = try TemporaryFolder(named: "terminal")
