@@ -39,7 +39,7 @@ package final class Calls {
 
     /// - Returns: the id of the call.
     package func start(
-        _ peer: WhisperID, isVideo: Bool, offer: String, _ host: isolated some CallHost
+        _ peer: WhisperID, isVideo: Bool, offer: String, _ host: isolated some ServerHost
     ) throws(CallError) -> UUIDText {
         let contact = try self.callable(peer, host)
         let id = UUIDText.random()
@@ -54,40 +54,42 @@ package final class Calls {
         return id
     }
 
-    package func answer(_ id: UUIDText, _ answer: String, _ host: isolated some CallHost) throws(CallError) {
+    package func answer(_ id: UUIDText, _ answer: String, _ host: isolated some ServerHost) throws(CallError) {
         let contact = try self.partner(of: id, host)
         do throws(PeerCalls.Refusal) { try self.calls.answer(id, at: .now) } catch { throw .refused(error) }
         self.send(CallAnswer.self, answer, of: id, to: contact, host)
         host.rearm()
     }
 
-    package func tell(candidate: String, of id: UUIDText, _ host: isolated some CallHost) throws(CallError) {
+    package func tell(candidate: String, of id: UUIDText, _ host: isolated some ServerHost) throws(CallError) {
         let contact = try self.partner(of: id, host)
         do throws(PeerCalls.Refusal) { try self.calls.tellCandidate(of: id) } catch { throw .refused(error) }
         self.send(CallICECandidate.self, candidate, of: id, to: contact, host)
     }
 
     /// It is over here at once, with or without a connection.
-    package func end(_ id: UUIDText, _ reason: PeerCalls.EndReason?, _ host: isolated some CallHost) throws(CallError) {
+    package func end(
+        _ id: UUIDText, _ reason: PeerCalls.EndReason?, _ host: isolated some ServerHost
+    ) throws(CallError) {
         do throws(PeerCalls.Refusal) { self.perform(try self.calls.end(id, reason), host) } catch {
             throw .refused(error)
         }
     }
 
-    private func callable(_ peer: WhisperID, _ host: isolated some CallHost) throws(CallError) -> Contact {
+    private func callable(_ peer: WhisperID, _ host: isolated some ServerHost) throws(CallError) -> Contact {
         guard peer != host.id else { throw .send(.toSelf) }
         guard host.isOnline else { throw .offline }
-        do throws(SendError) { return try host.writable(peer) } catch { throw .send(error) }
+        do throws(SendError) { return try self.store.contacts.writable(peer) } catch { throw .send(error) }
     }
 
-    private func partner(of id: UUIDText, _ host: isolated some CallHost) throws(CallError) -> Contact {
+    private func partner(of id: UUIDText, _ host: isolated some ServerHost) throws(CallError) -> Contact {
         guard let call = self.calls[id] else { throw .refused(.unknown) }
         return try self.callable(call.peer, host)
     }
 
     // MARK: From the server
 
-    func take(_ frame: (any ServerFrame)?, _ host: isolated some CallHost) {
+    func take(_ frame: (any ServerFrame)?, _ host: isolated some ServerHost) {
         switch frame {
         case let incoming as CallIncoming:
             let call = incoming.call
@@ -115,7 +117,7 @@ package final class Calls {
     }
 
     /// Calls of strangers and of blocked people do not ring, nor does what was signed long ago: the server could repeat it.
-    private func opened(_ call: SignedCall, _ host: isolated some CallHost) -> String? {
+    private func opened(_ call: SignedCall, _ host: isolated some ServerHost) -> String? {
         do {
             guard call.to == host.id, let contact = try self.store.contacts.contact(call.from), !contact.isBlocked,
                 !contact.isStranger
@@ -134,13 +136,13 @@ package final class Calls {
     }
 
     /// The server does not take the call, or the answer to one.
-    func refused(_ id: UUIDText, _ code: ErrorCode?, _ host: isolated some CallHost) {
+    func refused(_ id: UUIDText, _ code: ErrorCode?, _ host: isolated some ServerHost) {
         self.perform(self.calls.ended(id, from: nil, code == .forbidden ? .declined : .failed), host)
     }
 
     /// Repeats the offers of our calls that do not ring yet: the connection may have lost them. The server takes each
     /// once.
-    func bound(_ host: isolated some CallHost) {
+    func bound(_ host: isolated some ServerHost) {
         for call in self.calls.all where call.isOurs && call.stage == .calling {
             guard let offer = self.offers[call.id], let contact = (try? self.store.contacts.contact(call.peer)) ?? nil
             else {
@@ -152,17 +154,17 @@ package final class Calls {
 
     /// Ends our own calls and those in progress. A call that rings here rings again at the next connection, if it still
     /// rings.
-    func endAll(_ host: isolated some CallHost) {
+    func endAll(_ host: isolated some ServerHost) {
         for call in self.calls.all where call.isOurs || call.stage == .talking {
             self.perform((try? self.calls.end(call.id, nil)) ?? [], host)
         }
     }
 
-    func tick(_ host: isolated some CallHost) { self.perform(self.calls.timerFired(at: .now), host) }
+    func tick(_ host: isolated some ServerHost) { self.perform(self.calls.timerFired(at: .now), host) }
 
     // MARK: Acting
 
-    private func perform(_ actions: [PeerCalls.Action], text: String = "", _ host: isolated some CallHost) {
+    private func perform(_ actions: [PeerCalls.Action], text: String = "", _ host: isolated some ServerHost) {
         for action in actions {
             switch action {
             case .rings(let id):
@@ -188,7 +190,7 @@ package final class Calls {
 
     private func send<Frame: SignedCallFrame>(
         _ kind: Frame.Type, _ text: String, of id: UUIDText, to contact: Contact, isVideo: Bool = false,
-        reason: String? = nil, _ host: isolated some CallHost
+        reason: String? = nil, _ host: isolated some ServerHost
     ) {
         guard let from = host.id, host.token != nil else { return }
         let call: SignedCall
@@ -207,7 +209,7 @@ package final class Calls {
     // MARK: Relays
 
     /// Relays for media, and credentials for them. They are asked for again when little is left of them.
-    package func relays(_ host: isolated some CallHost) async throws(InquiryError) -> TurnCredentialsFrame {
+    package func relays(_ host: isolated some ServerHost) async throws(InquiryError) -> TurnCredentialsFrame {
         if let known = self.turn, known.expiresAt - .now > ClientLimits.turnLeftMin {
             let frame = known.frame
             let left = Int64((known.expiresAt - .now).components.seconds)

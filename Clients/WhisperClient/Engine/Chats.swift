@@ -1,7 +1,7 @@
 package import Contract
 
 /// The user's changes to a chat as a whole. Each is published to all subscribers.
-extension WhisperClient: DisappearingHost {
+extension WhisperClient: MailHost {
     /// - Returns: whether there is such a contact or group.
     package func set(draft: String, in place: Conversation) throws(ClientStoreError) -> Bool {
         let before = try self.store.draft(in: place)
@@ -55,17 +55,9 @@ extension WhisperClient: DisappearingHost {
         return try self.store.chatState(of: place)
     }
 
-    /// - Throws: why nothing may be written there.
-    package func check(mayWriteTo place: Conversation) throws(SendError) {
-        switch place {
-        case .direct(let peer): _ = try self.writable(peer)
-        case .group(let id): _ = try self.writable(group: id)
-        }
-    }
+    package func oweBackup() { self.backups?.yield() }
 
-    package func queued(change id: UUIDText, in place: Conversation) {
-        // A stranger whom a change goes to is a contact now.
-        self.backups?.yield()
+    package func queued(_ id: UUIDText, in place: Conversation) {
         switch place {
         case .direct(let peer):
             self.outbox.queued(id, to: peer)

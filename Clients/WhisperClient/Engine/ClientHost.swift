@@ -40,6 +40,8 @@ package protocol ServerHost: ClientHost {
     /// - Returns: `nil` if the answer is of a type that this release does not know.
     @discardableResult
     func ask(_ frame: some ClientFrame, as number: UInt64?) async throws(LiveError) -> (any ServerFrame)?
+    /// To be called after anything that may have brought a deadline nearer.
+    func rearm()
     /// Begins a task that ends with the connection. Without a connection nothing begins.
     func begin(_ task: @escaping @Sendable (isolated Self) async -> Void)
 }
@@ -51,10 +53,13 @@ extension ServerHost {
     }
 }
 
-/// The host of `Calls` and `Presence`.
-package protocol CallHost: ServerHost {
-    /// - Returns: the contact, if we may write to them.
-    func writable(_ recipient: WhisperID) throws(SendError) -> Contact
-    /// To be called after anything that may have brought a deadline nearer.
-    func rearm()
+/// The host of the features of mail, which reach each other through it.
+package protocol MailHost: ServerHost {
+    var disappearing: Disappearing { get }
+    var transfers: Transfers { get }
+
+    /// A message or a change is kept, and may go.
+    func queued(_ id: UUIDText, in place: Conversation)
+    /// The contacts differ from their backup.
+    func oweBackup()
 }

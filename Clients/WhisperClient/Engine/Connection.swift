@@ -29,14 +29,11 @@ extension WhisperClient {
             of: (@Sendable (isolated WhisperClient) async -> Void).self,
             bufferingPolicy: .bufferingOldest(ClientLimits.liveTasksWaitingMax))
         self.tasks = newTasks
-        let transferWishes = (0..<ClientLimits.transfersAtOnceMax).map { _ in
-            AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        }
-        self.transferWishes = transferWishes.map(\.continuation)
+        let transfers = self.transfers.signals.map { $0.begin() }
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.keepTime() }
-            for (wishes, _) in transferWishes {
-                group.addTask { for await _ in wishes { await self.transferFiles() } }
+            for calls in transfers {
+                group.addTask { for await _ in calls { await self.with { await $0.transfers.work($0) } } }
             }
             group.addTask { for await stranger in lookups { await self.lookUp(stranger) } }
             group.addTask { for await _ in wishes { await self.backUp() } }
@@ -204,7 +201,7 @@ extension WhisperClient {
                 self.backups?.yield()
                 self.tokenWishes?.yield()
                 self.groupWishes?.yield()
-                self.wishTransfers()
+                self.transfers.wake()
                 self.liveBound()
                 self.calls.bound(self)
                 self.judgeStaleMail()

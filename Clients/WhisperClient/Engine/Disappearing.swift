@@ -1,16 +1,4 @@
-package import Contract
-
-/// The host of `Disappearing`.
-package protocol DisappearingHost: ServerHost {
-    var disappearing: Disappearing { get }
-
-    /// - Throws: why we may not write to a chat.
-    func check(mayWriteTo place: Conversation) throws(SendError)
-    /// A change of a chat is kept, and may go.
-    func queued(change id: UUIDText, in place: Conversation)
-    /// Ends transfers of messages that are gone, and removes their sealed files.
-    func endTransfers(of numbers: [Int64]) async
-}
+import Contract
 
 /// Messages that delete themselves when their time is over, and deleted texts that leave the files.
 ///
@@ -44,10 +32,10 @@ package final class Disappearing {
     /// - Parameter seconds: 0, or one of `ClientLimits.timerSeconds`.
     /// - Throws: nothing was stored then. `.refused(.notAllowed)`: of a group only the owner and admins set it.
     package func set(
-        _ seconds: Int64, in place: Conversation, _ host: isolated some DisappearingHost
+        _ seconds: Int64, in place: Conversation, _ host: isolated some MailHost
     ) throws(ChangeError) -> ChatState {
         precondition(seconds == 0 || ChatTimer.isTime(seconds))
-        do { try host.check(mayWriteTo: place) } catch { throw .send(error) }
+        do { _ = try self.store.writable(place, as: host.id) } catch { throw .send(error) }
         let id = UUIDText.random()
         let isNew: Bool
         let state: ChatState
@@ -62,7 +50,9 @@ package final class Disappearing {
             throw .refused(.notFound)
         }
         if isNew {
-            host.queued(change: id, in: place)
+            // A stranger whom a change goes to is a contact now.
+            host.oweBackup()
+            host.queued(id, in: place)
             if let ownID = host.id { host.publish(.passing(.timer(place, by: ownID, seconds: seconds))) }
             host.publish(.passing(.chat(state)))
         }
@@ -72,7 +62,7 @@ package final class Disappearing {
     // MARK: Expiry
 
     /// To be called when a client begins to live, and after anything that may have brought an expiry nearer, or deleted something.
-    package func look(_ host: isolated some DisappearingHost) {
+    package func look(_ host: isolated some MailHost) {
         guard !self.isSweeping, !self.isStopped else { return }
         do {
             let now = self.now(host)
@@ -96,13 +86,13 @@ package final class Disappearing {
     }
 
     /// Stops, and takes deleted texts out of the files at once, if any are owed.
-    package func finish(_ host: isolated some DisappearingHost) async {
+    package func finish(_ host: isolated some MailHost) async {
         self.stop()
         // Another program may find what a full disk leaves.
         try? await self.erase(host) { false }
     }
 
-    func learned(_ time: Timestamp, _ host: isolated some DisappearingHost) {
+    func learned(_ time: Timestamp, _ host: isolated some MailHost) {
         let before = self.now(host)
         self.time.learned(time, at: .now)
         let hasMoved = before < time - ClientLimits.clockStepMin || time < before - ClientLimits.clockStepMin
@@ -117,11 +107,11 @@ package final class Disappearing {
         do { try self.store.settings.set(serverTime: time) } catch { host.storeFailed(error) }
     }
 
-    private func now(_ host: isolated some DisappearingHost) -> Timestamp {
+    private func now(_ host: isolated some MailHost) -> Timestamp {
         self.time.now(host.serverNow, at: .now)
     }
 
-    private func wake(after pause: Duration?, _ host: isolated some DisappearingHost) {
+    private func wake(after pause: Duration?, _ host: isolated some MailHost) {
         guard let pause else {
             self.wait?.task.cancel()
             return self.wait = nil
@@ -137,7 +127,7 @@ package final class Disappearing {
     }
 
     /// Deletes what is due, tells of it, and then takes deleted texts out of the files. Others have their turn between two steps.
-    private func sweep(_ host: isolated some DisappearingHost) async {
+    private func sweep(_ host: isolated some MailHost) async {
         guard !self.isSweeping, !self.isStopped else { return }
         self.isSweeping = true
         self.wait?.task.cancel()
@@ -149,7 +139,7 @@ package final class Disappearing {
                 guard !expired.isEmpty else { break }
                 for (place, messages) in expired {
                     host.publish(.passing(.expired(place, messages)))
-                    await host.endTransfers(of: messages.map(\.number))
+                    await host.transfers.end(of: messages.map(\.number), host)
                 }
             }
             if self.nextErasure <= .now { try await self.erase(host) { self.isStopped } }
@@ -162,7 +152,7 @@ package final class Disappearing {
     }
 
     /// A full disk is tried again, but not at once.
-    private func failed(_ error: ClientStoreError, _ host: isolated some DisappearingHost) {
+    private func failed(_ error: ClientStoreError, _ host: isolated some MailHost) {
         guard !self.isStopped else { return }
         host.storeFailed(error)
         self.wait?.task.cancel()
@@ -172,7 +162,7 @@ package final class Disappearing {
 
     /// A deletion beside it stays owed.
     private func erase(
-        _ host: isolated some DisappearingHost, until isEnded: () -> Bool
+        _ host: isolated some MailHost, until isEnded: () -> Bool
     ) async throws(ClientStoreError) {
         guard let owed = try self.store.erasure.owed() else { return }
         let start = ContinuousClock.now

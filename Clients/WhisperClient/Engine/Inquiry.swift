@@ -34,7 +34,7 @@ extension ServerHost {
     }
 }
 
-extension WhisperClient: CallHost {
+extension WhisperClient {
     /// Ends the session at the server, and the client with it. The push tokens go too.
     package func logOut() async throws(InquiryError) {
         try await self.inquire(Logout())

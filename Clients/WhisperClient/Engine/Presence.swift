@@ -12,7 +12,7 @@ package final class Presence {
     var nextWake: ContinuousClock.Instant? { self.typing.nextWake }
 
     /// The user does not want to see some of it any more.
-    func forget(_ hidden: Preferences, _ host: isolated some CallHost) {
+    func forget(_ hidden: Preferences, _ host: isolated some ServerHost) {
         if !hidden.showsPresence { self.states = [:] }
         if !hidden.showsTyping { self.stopShowingTyping(host) }
     }
@@ -22,10 +22,10 @@ package final class Presence {
     /// Tells a peer that somebody types here, or has stopped.
     /// - Returns: `nil` if the person here does not want it told.
     package func say(
-        typing isTyping: Bool, to peer: WhisperID, _ host: isolated some CallHost
+        typing isTyping: Bool, to peer: WhisperID, _ host: isolated some ServerHost
     ) throws(SendError) -> TypingMachine.Verdict? {
         guard peer != host.id else { throw .toSelf }
-        _ = try host.writable(peer)
+        _ = try self.store.contacts.writable(peer)
         do {
             guard try self.store.preferences().showsTyping else { return nil }
         } catch {
@@ -40,12 +40,12 @@ package final class Presence {
         return verdict
     }
 
-    private func sendTyping(_ isTyping: Bool, to peer: WhisperID, _ host: isolated some CallHost) {
+    private func sendTyping(_ isTyping: Bool, to peer: WhisperID, _ host: isolated some ServerHost) {
         guard host.isOnline, host.token != nil else { return }
         host.write(Typing(to: peer, isTyping: isTyping), .typing)
     }
 
-    func take(_ notification: TypingNotification, _ host: isolated some CallHost) {
+    func take(_ notification: TypingNotification, _ host: isolated some ServerHost) {
         guard self.mayShow(notification.from, { $0.showsTyping }, host),
             self.typing.heard(notification.isTyping, from: notification.from, at: .now)
         else { return }
@@ -53,12 +53,12 @@ package final class Presence {
         host.rearm()
     }
 
-    func tick(_ host: isolated some CallHost) {
+    func tick(_ host: isolated some ServerHost) {
         for (peer, isTyping) in self.typing.due(at: .now) { self.sendTyping(isTyping, to: peer, host) }
         for peer in self.typing.expired(at: .now) { host.publish(.passing(.typing(peer, isTyping: false))) }
     }
 
-    private func stopShowingTyping(_ host: isolated some CallHost) {
+    private func stopShowingTyping(_ host: isolated some ServerHost) {
         for peer in self.typing.disconnected() { host.publish(.passing(.typing(peer, isTyping: false))) }
     }
 
@@ -73,7 +73,7 @@ package final class Presence {
         return known.filter { $0.text > after }.sorted { $0.text < $1.text }.prefix(limit).map { ($0.id, $0.state) }
     }
 
-    func take(_ update: PresenceUpdate, _ host: isolated some CallHost) {
+    func take(_ update: PresenceUpdate, _ host: isolated some ServerHost) {
         guard self.mayShow(update.whisperID, { $0.showsPresence }, host) else { return }
         guard self.states[update.whisperID] != nil || self.states.count < ClientLimits.presencesMax else {
             return
@@ -82,12 +82,12 @@ package final class Presence {
         host.publish(.passing(.presence(update.whisperID, update.state)))
     }
 
-    func disconnected(_ host: isolated some CallHost) {
+    func disconnected(_ host: isolated some ServerHost) {
         self.states = [:]
         self.stopShowingTyping(host)
     }
 
-    private func mayShow(_ id: WhisperID, _ isWanted: (Preferences) -> Bool, _ host: isolated some CallHost) -> Bool {
+    private func mayShow(_ id: WhisperID, _ isWanted: (Preferences) -> Bool, _ host: isolated some ServerHost) -> Bool {
         do {
             guard let contact = try self.store.contacts.contact(id), !contact.isBlocked else { return false }
             return isWanted(try self.store.preferences())

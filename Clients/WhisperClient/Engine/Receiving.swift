@@ -86,13 +86,13 @@ extension WhisperClient {
             case .text(let text, let extras)?: message.take(text, extras)
             case .file(let details, let nonce, let text, let extras)?:
                 message.take(text, extras)
-                secret = self.secret(of: details, nonce: nonce, in: incoming, from: writer)
+                secret = incoming.secret(of: details, nonce: nonce, from: writer.keys, keys: self.keys)
                 message.attachment = Attachment(details: details, state: secret == nil ? .failed(.damaged) : .offered)
             case .change(let made)?: change = made
             case .timer(let made)?: timer = made
             case nil:
                 message.content = Self.content(plain, kind: incoming.envelope.msgType)
-                (message.attachment, secret) = self.foreignFile(in: incoming, from: writer)
+                (message.attachment, secret) = incoming.foreignFile(from: writer.keys, keys: self.keys)
             }
         } catch {
             switch error {

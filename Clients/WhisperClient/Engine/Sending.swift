@@ -27,7 +27,7 @@ extension WhisperClient {
             id: id ?? .random(), peer: recipient, groupID: nil, direction: .outgoing(.queued), content: .text(text),
             time: self.serverNow, replyTo: replyTo)
         (message.mentions, message.poll) = (mentions, poll)
-        let contact = try self.writable(recipient)
+        let contact = try self.store.contacts.writable(recipient)
         do {
             message.expires = try self.store.disappearing.seconds(of: message, chosen: expires)
             try self.store.messages.queue(message)
@@ -41,16 +41,6 @@ extension WhisperClient {
         return message
     }
 
-    /// - Returns: the contact, if we may write to them.
-    package func writable(_ recipient: WhisperID) throws(SendError) -> Contact {
-        let contact: Contact?
-        do { contact = try self.store.contacts.contact(recipient) } catch { throw .store(error) }
-        guard let contact else { throw .unknownContact }
-        guard !contact.isBanned else { throw .bannedContact }
-        guard !contact.isBlocked else { throw .blockedContact }
-        return contact
-    }
-
     /// Changes a message here, and sends the change to the peer as soon as there is a connection.
     /// - Parameter target: a message of the conversation with `peer`; ours, if it is edited or deleted.
     /// - Returns: the message as it stands now.
@@ -59,7 +49,7 @@ extension WhisperClient {
     ) throws(ChangeError) -> Message {
         try Self.check(kind)
         let contact: Contact
-        do { contact = try self.writable(peer) } catch { throw .send(error) }
+        do { contact = try self.store.contacts.writable(peer) } catch { throw .send(error) }
         // Nothing of ours is there before the first login.
         guard let ownID = self.id else { throw .refused(.notFound) }
         let id = UUIDText.random()
@@ -103,7 +93,7 @@ extension WhisperClient {
             }
             self.publish(.changed(message))
         }
-        self.wishTransfers()
+        self.transfers.wake()
         for change in changes { self.outbox.queued(change, to: recipient) }
         self.pump()
         return messages
@@ -113,7 +103,7 @@ extension WhisperClient {
     /// - Returns: the cancelled messages.
     package func cancel(to recipient: WhisperID) throws(ClientStoreError) -> [Message] {
         var messages = try self.store.messages.cancel(self.outbox.cancel(to: recipient))
-        messages += try self.cancelUploads(in: .direct(recipient))
+        messages += try self.transfers.cancelUploads(in: .direct(recipient))
         for message in messages { self.publish(.changed(message)) }
         return messages
     }
@@ -187,7 +177,7 @@ extension WhisperClient {
     /// A message of ours that somebody has needs no sealed file here any more.
     func moved(_ message: Message) {
         self.publish(.changed(message))
-        if message.attachment != nil { self.wishTransfers() }
+        if message.attachment != nil { self.transfers.wake() }
     }
 
     /// The server says how something of ours fares. A change is settled once anybody but us has it.

@@ -71,15 +71,7 @@ package actor WhisperClient {
     package let calls: Calls
 
     package let nearby: Nearby
-
-    // Files (`Files/Engine`).
-    nonisolated let files: TransferFiles
-    /// Ask for files to be transferred: one for each that may be under way at once.
-    var transferWishes: [AsyncStream<Void>.Continuation] = []
-    /// Transfers under way, by the numbers of their messages.
-    var transfers: [Int64: Task<TransferOutcome, Never>] = [:]
-    /// Messages whose files are under way, or wait for another attempt: nobody else takes these up.
-    var transfersTaken: Set<Int64> = []
+    package let transfers: Transfers
 
     /// Asks for the push tokens to be sent.
     var tokenWishes: AsyncStream<Void>.Continuation?
@@ -111,7 +103,7 @@ package actor WhisperClient {
         self.conversations = LiveConversationCommands(store: live, server: server)
         self.liveProfile = LiveProfile(store: live, server: server)
         self.rooms = RoomVisits(keys: profile.keys, store: profile.store, logger: logger)
-        self.files = profile.files
+        self.transfers = Transfers(store: profile.store, files: profile.files, server: server)
         self.disappearing = try Disappearing(store: profile.store, at: wallClock())
         self.presence = Presence(store: profile.store)
         self.calls = Calls(keys: profile.keys, store: profile.store, logger: logger)
@@ -200,7 +192,7 @@ package actor WhisperClient {
         // Kept with what they tell of, or of now alone.
         case .received, .changed, .contact, .request, .group, .caughtUp, .live, .room, .passing: break
         }
-        if case .changed(let message) = event, message.content == .deleted { self.endTransfer(of: message) }
+        if case .changed(let message) = event, message.content == .deleted { self.transfers.end(of: message) }
         if event.mayBringExpiry { self.disappearing.look(self) }
         self.observer?(event)
         for subscriber in self.subscribers.values { subscriber.yield(event) }

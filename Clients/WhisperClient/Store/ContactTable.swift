@@ -65,6 +65,16 @@ package struct ContactTable: Sendable {
         try self.store.read { try Self.contact(id, in: $0) }
     }
 
+    /// - Throws: why we may not write to them.
+    func writable(_ id: WhisperID) throws(SendError) -> Contact {
+        let contact: Contact?
+        do { contact = try self.contact(id) } catch { throw .store(error) }
+        guard let contact else { throw .unknownContact }
+        guard !contact.isBanned else { throw .bannedContact }
+        guard !contact.isBlocked else { throw .blockedContact }
+        return contact
+    }
+
     /// Known people, by name, strangers last.
     package func contacts() throws(ClientStoreError) -> [Contact] {
         try self.store.read { try Self.contacts(in: $0) }

@@ -36,3 +36,14 @@ package enum Conversation: Hashable, Sendable {
         }
     }
 }
+
+extension ClientStore {
+    /// - Returns: whom a message there names: the peer, or ourselves for a group.
+    /// - Throws: why nothing may be written there.
+    func writable(_ place: Conversation, as ownID: WhisperID?) throws(SendError) -> WhisperID {
+        switch place {
+        case .direct(let peer): try self.contacts.writable(peer).id
+        case .group(let id): try self.groups.writable(id, as: ownID).ownID
+        }
+    }
+}

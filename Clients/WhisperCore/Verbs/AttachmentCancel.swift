@@ -19,8 +19,10 @@ extension Verb {
         ),
         .client { opened, parameters, json in
             guard
-                let message = try await opened.client.cancelFile(
-                    of: try parameters[Self.messageID], from: try parameters[Self.from])
+                let message = try await opened.with({
+                    try await $0.transfers.cancel(
+                        of: try parameters[Self.messageID], from: try parameters[Self.from], $0)
+                })
             else { throw CoreError(.notFound, "No file of this message waits.", field: "messageId") }
             json.add("message", object: message) { Shapes.write($0, &$1) }
         })

@@ -27,8 +27,10 @@ extension Verb {
                 throw CoreError(.invalidField, "is no absolute path of a file", field: "to")
             }
             guard TransferFiles.canBeMade(at: target) else { throw CoreError(.file, field: "to") }
-            let message = try await opened.client.fetchFile(
-                of: try parameters[Self.messageID], from: try parameters[Self.from], to: target)
+            let message = try await opened.with {
+                try $0.transfers.fetch(
+                    of: try parameters[Self.messageID], from: try parameters[Self.from], to: target, $0)
+            }
             json.add("message", object: message) { Shapes.write($0, &$1) }
         })
 }

@@ -62,10 +62,12 @@ extension Verb {
             let replyTo = try (try parameters[Self.replyTo]).map {
                 try opened.reference(to: $0, in: chat, by: author, field: "replyTo")
             }
-            let message = try await opened.client.send(
-                file: try parameters[Self.path], name: name, type: type, thumbnail: try parameters[Self.thumbnail],
-                voice: voice,
-                text: try parameters[Self.text] ?? "", in: chat, id: try parameters[Self.clientID], replyTo: replyTo)
+            let message = try await opened.with {
+                try await $0.transfers.send(
+                    file: try parameters[Self.path], name: name, type: type,
+                    thumbnail: try parameters[Self.thumbnail], voice: voice, text: try parameters[Self.text] ?? "",
+                    in: chat, id: try parameters[Self.clientID], replyTo: replyTo, $0)
+            }
             guard message.place == chat, message.attachment != nil else {
                 throw CoreError(.conflict, field: "clientId")
             }

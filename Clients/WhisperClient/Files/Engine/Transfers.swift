@@ -35,7 +35,24 @@ enum TransferOutcome: Sendable, Equatable {
 }
 
 /// Files of messages: sealed here, uploaded before their messages go, and downloaded when somebody here wants them.
-extension WhisperClient {
+package final class Transfers {
+    private let store: ClientStore
+    private let files: TransferFiles
+    private let server: any ServerLink
+    private var random = SystemRandomNumberGenerator()
+    /// Each wakes a task that transfers one file at a time.
+    let signals = (0..<ClientLimits.transfersAtOnceMax).map { _ in WorkSignal() }
+    /// Transfers under way, by the numbers of their messages.
+    private var transfers: [Int64: Task<TransferOutcome, Never>] = [:]
+    /// Messages whose files are under way, or wait for another attempt: nobody else takes these up.
+    private var taken: Set<Int64> = []
+
+    init(store: ClientStore, files: TransferFiles, server: any ServerLink) {
+        self.store = store
+        self.files = files
+        self.server = server
+    }
+
     /// Seals a file and queues a message with it: both are kept when this returns, and the host's file is not needed any
     /// more. Messages that are written later do not wait for it.
     /// - Parameters:
@@ -44,12 +61,14 @@ extension WhisperClient {
     ///   - id: of the caller's choice. A message that has it already is returned as it stands.
     package func send(
         file path: String, name: String? = nil, type: String, thumbnail: [UInt8]? = nil, voice: VoiceNote? = nil,
-        text: String = "", in place: Conversation, id: UUIDText? = nil, replyTo: MessageReference? = nil
+        text: String = "", in place: Conversation, id: UUIDText? = nil, replyTo: MessageReference? = nil,
+        _ host: isolated some MailHost
     ) async throws(FileError) -> Message {
         do {
             guard text.utf8.count <= ClientLimits.textBytesMax else { throw SendError.tooLong(bytes: text.utf8.count) }
             if let id, let known = try self.store.messages.outgoing(id) { return known }
-            let peer = try self.writer(to: place)
+            if let ownID = host.id, place == .direct(ownID) { throw SendError.toSelf }
+            let peer = try self.store.writable(place, as: host.id)
             let local = "\(UUIDText.random())"
             let secret = FileSecret.random()
             let size: Int64
@@ -65,7 +84,7 @@ extension WhisperClient {
                 thumbnail: thumbnail, voice: voice)
             var message = Message(
                 id: id ?? .random(), peer: peer, groupID: nil, direction: .outgoing(.queued), content: .text(text),
-                time: self.serverNow, replyTo: replyTo)
+                time: host.serverNow, replyTo: replyTo)
             if case .group(let group) = place { message.groupID = group }
             message.attachment = Attachment(details: details, state: .waiting)
             do {
@@ -82,9 +101,9 @@ extension WhisperClient {
                 throw error
             }
             await self.files.release(local)
-            self.publish(.changed(message))
-            if message.isDirect { self.backups?.yield() }
-            self.wishTransfers()
+            host.publish(.changed(message))
+            if message.isDirect { host.oweBackup() }
+            self.wake()
             return message
         } catch let error as FileError {
             throw error
@@ -92,17 +111,6 @@ extension WhisperClient {
             throw .send(error)
         } catch {
             throw .store(error as? ClientStoreError ?? .failed("\(error)"))
-        }
-    }
-
-    /// - Returns: whom the message names: the peer, or ourselves for a group.
-    private func writer(to place: Conversation) throws(SendError) -> WhisperID {
-        switch place {
-        case .direct(let peer):
-            guard peer != self.id else { throw .toSelf }
-            _ = try self.writable(peer)
-            return peer
-        case .group(let id): return try self.writable(group: id).1
         }
     }
 
@@ -122,8 +130,8 @@ extension WhisperClient {
     /// Downloads the file of a message of theirs to a path, now or when the server is back. It survives restarts.
     /// - Parameter target: absolute. A file that stands there at the end is replaced.
     /// - Returns: the message as it stands now.
-    package func fetchFile(
-        of id: UUIDText, from author: WhisperID, to target: String
+    package func fetch(
+        of id: UUIDText, from author: WhisperID, to target: String, _ host: isolated some MailHost
     ) throws(FileError) -> Message {
         do {
             guard let number = try self.store.transfers.number(of: id, from: author) else { throw FileError.notFound }
@@ -135,8 +143,8 @@ extension WhisperClient {
                 guard try self.store.transfers.hasFile(number) else { throw FileError.notFound }
                 throw FileError.tooMany
             }
-            self.publish(.changed(message))
-            self.wishTransfers()
+            host.publish(.changed(message))
+            self.wake()
             return message
         } catch let error as FileError {
             throw error
@@ -148,35 +156,33 @@ extension WhisperClient {
     /// Ends an upload with its message, or a download. Nothing of it stays on disk.
     /// - Parameter author: `nil` for a message of ours.
     /// - Returns: the message as it stands now; `nil` if nothing of it waits.
-    package func cancelFile(of id: UUIDText, from author: WhisperID?) async throws(ClientStoreError) -> Message? {
+    package func cancel(
+        of id: UUIDText, from author: WhisperID?, _ host: isolated some MailHost
+    ) async throws(ClientStoreError) -> Message? {
         guard let number = try self.store.transfers.number(of: id, from: author) else { return nil }
-        let message = try await self.cancelTransfer(number)
-        if let message { self.publish(.changed(message)) }
-        return message
-    }
-
-    private func cancelTransfer(_ number: Int64) async throws(ClientStoreError) -> Message? {
         guard let (message, target) = try self.store.transfers.cancelTransfer(number) else { return nil }
         if let task = self.transfers[number] {
             task.cancel()
             _ = await task.value
         }
         if let target { await self.files.removePartial(of: target) }
-        await self.sweepFiles()
+        await self.sweep(host)
+        host.publish(.changed(message))
         return message
     }
 
     /// A message that is deleted needs no file any more.
-    func endTransfer(of message: Message) {
+    func end(of message: Message) {
         let author = message.state == nil ? message.peer : nil
         guard let number = try? self.store.transfers.number(of: message.id, from: author) else { return }
         self.transfers[number]?.cancel()
-        self.wishTransfers()
+        self.wake()
     }
 
-    package func endTransfers(of numbers: [Int64]) async {
+    /// Ends transfers of messages that are gone, and removes their sealed files.
+    func end(of numbers: [Int64], _ host: isolated some MailHost) async {
         for number in numbers { self.transfers[number]?.cancel() }
-        await self.sweepFiles()
+        await self.sweep(host)
     }
 
     /// Uploads of a conversation that wait, for whoever sends nothing more there.
@@ -187,55 +193,28 @@ extension WhisperClient {
             self.transfers[number]?.cancel()
             messages.append(message)
         }
-        self.wishTransfers()
+        self.wake()
         return messages
-    }
-
-    // MARK: Their files
-
-    /// The secret that opens the file of a message.
-    /// - Returns: `nil` if the envelope names another file, or nothing that can be used.
-    func secret(
-        of details: FileDetails, nonce: [UInt8], in incoming: MessageReceived, from writer: Contact
-    ) -> FileSecret? {
-        guard let pointer = FilePointer(incoming),
-            let secret = pointer.secret(from: writer.keys, keys: self.keys), secret.nonce == nonce,
-            pointer.ciphertextSize == details.sealedSize
-        else { return nil }
-        return secret
-    }
-
-    /// The file of a client that says nothing of it in the sealed message: file and type are the server's word.
-    func foreignFile(in incoming: MessageReceived, from writer: Contact) -> (Attachment?, FileSecret?) {
-        guard let pointer = FilePointer(incoming),
-            let secret = pointer.secret(from: writer.keys, keys: self.keys), FileDetails.isType(pointer.contentType)
-        else { return (nil, nil) }
-        let size = pointer.ciphertextSize - Int64(SecretboxPieces.tagBytes)
-        guard (0...Limits.fileBytesMax).contains(size) else { return (nil, nil) }
-        let details = FileDetails(name: nil, type: pointer.contentType, size: size, isUnsigned: true)
-        return (Attachment(details: details, state: .offered), secret)
     }
 
     // MARK: Transfers
 
     /// To be called when a file waits for its transfer.
-    func wishTransfers() {
-        for wish in self.transferWishes { wish.yield() }
+    func wake() {
+        for signal in self.signals { signal.wake() }
     }
 
     /// Transfers what waits, one file after the other. `ClientLimits.transfersAtOnceMax` of these are at work.
-    func transferFiles() async {
-        await self.sweepFiles()
-        while !Task.isCancelled, self.session.isBound {
+    func work(_ host: isolated some MailHost) async {
+        await self.sweep(host)
+        while !Task.isCancelled, host.isOnline {
             do throws(ClientStoreError) {
-                guard let transfer = try self.store.transfers.nextTransfer(except: self.transfersTaken) else {
-                    return await self.sweepFiles()
+                guard let transfer = try self.store.transfers.nextTransfer(except: self.taken) else {
+                    return await self.sweep(host)
                 }
-                self.transfersTaken.insert(transfer.number)
-                defer { self.transfersTaken.remove(transfer.number) }
-                let task = Task {
-                    transfer.isUpload ? await self.upload(transfer) : await self.download(transfer)
-                }
+                self.taken.insert(transfer.number)
+                defer { self.taken.remove(transfer.number) }
+                let task = Task { await host.transfers.attempt(transfer, host) }
                 self.transfers[transfer.number] = task
                 let outcome = await withTaskCancellationHandler {
                     await task.value
@@ -243,63 +222,72 @@ extension WhisperClient {
                     task.cancel()
                 }
                 self.transfers[transfer.number] = nil
-                try await self.settle(transfer, outcome)
+                try await self.settle(transfer, outcome, host)
             } catch {
-                return self.storeFailed(error)
+                return host.storeFailed(error)
             }
         }
     }
 
     /// Removes sealed files that nothing needs any more.
-    private func sweepFiles() async {
+    private func sweep(_ host: isolated some MailHost) async {
         guard let names = try? self.store.transfers.transferFiles() else { return }
         await self.files.sweep(keeping: names)
     }
 
-    private func settle(_ transfer: Transfer, _ outcome: TransferOutcome) async throws(ClientStoreError) {
+    private func settle(
+        _ transfer: Transfer, _ outcome: TransferOutcome, _ host: isolated some MailHost
+    ) async throws(ClientStoreError) {
         switch outcome {
         case .complete where transfer.isUpload:
-            guard let (message, ready) = try self.store.transfers.uploaded(transfer.number) else { return }
-            self.publish(.changed(message))
-            if message.isDirect { self.outbox.queued(message.id, to: message.peer) }
-            self.queue(ready)
+            guard let message = try self.store.transfers.uploaded(transfer.number) else { return }
+            host.publish(.changed(message))
+            host.queued(message.id, in: message.place)
         case .complete:
-            if let message = try self.store.transfers.downloaded(transfer.number) { self.publish(.changed(message)) }
-            await self.sweepFiles()
-        case .failed(let failure): try await self.giveUp(transfer, failure)
+            if let message = try self.store.transfers.downloaded(transfer.number) { host.publish(.changed(message)) }
+            await self.sweep(host)
+        case .failed(let failure): try await self.giveUp(transfer, failure, host)
         case .stopped:
             // A session that is refused ends soon, and its end stops this loop.
-            if self.session.isBound, try self.store.transfers.isTransferWaiting(transfer.number) {
-                try await self.postpone(transfer, isFurther: false)
+            if host.isOnline, try self.store.transfers.isTransferWaiting(transfer.number) {
+                try await self.postpone(transfer, isFurther: false, host)
             }
-        case .temporary(let isFurther): try await self.postpone(transfer, isFurther: isFurther)
+        case .temporary(let isFurther): try await self.postpone(transfer, isFurther: isFurther, host)
         }
     }
 
-    private func postpone(_ transfer: Transfer, isFurther: Bool) async throws(ClientStoreError) {
-        guard !Task.isCancelled, self.session.isBound else { return }
+    private func postpone(
+        _ transfer: Transfer, isFurther: Bool, _ host: isolated some MailHost
+    ) async throws(ClientStoreError) {
+        guard !Task.isCancelled, host.isOnline else { return }
         let attempts = try self.store.transfers.countAttempt(transfer.number, isFurther: isFurther)
         guard attempts < ClientLimits.transferAttemptsMax else {
-            return try await self.giveUp(transfer, .triedTooOften)
+            return try await self.giveUp(transfer, .triedTooOften, host)
         }
         try? await Task.sleep(for: ClientLimits.resend.delay(after: max(attempts, 1), using: &self.random))
     }
 
-    private func giveUp(_ transfer: Transfer, _ failure: FileFailure) async throws(ClientStoreError) {
-        if let message = try self.store.transfers.fail(transfer, failure) { self.publish(.changed(message)) }
+    private func giveUp(
+        _ transfer: Transfer, _ failure: FileFailure, _ host: isolated some MailHost
+    ) async throws(ClientStoreError) {
+        if let message = try self.store.transfers.fail(transfer, failure) { host.publish(.changed(message)) }
         if let target = transfer.target { await self.files.removePartial(of: target) }
-        await self.sweepFiles()
+        await self.sweep(host)
     }
 
-    private func upload(_ transfer: Transfer) async -> TransferOutcome {
+    private func attempt(_ transfer: Transfer, _ host: isolated some MailHost) async -> TransferOutcome {
+        transfer.isUpload ? await self.upload(transfer, host) : await self.download(transfer, host)
+    }
+
+    private func upload(_ transfer: Transfer, _ host: isolated some MailHost) async -> TransferOutcome {
         let total = transfer.details.sealedSize
         guard await self.files.size(of: transfer.local) == total else { return .failed(.unreadable) }
         let url: String
-        switch await self.uploadURL(of: transfer) {
+        switch await self.uploadURL(of: transfer, host) {
         case .success(let text): url = text
         case .failure(let outcome): return outcome.outcome
         }
-        let progress = self.progress(of: transfer, from: 0)
+        let progress = TransferProgress(of: transfer, from: 0, host)
         let files = self.files
         let status: Int
         do {
@@ -325,13 +313,15 @@ extension WhisperClient {
     private struct NoURL: Error { var outcome: TransferOutcome }
 
     /// The URL of the attempt before, if it is still good.
-    private func uploadURL(of transfer: Transfer) async -> Result<String, NoURL> {
+    private func uploadURL(
+        of transfer: Transfer, _ host: isolated some MailHost
+    ) async -> Result<String, NoURL> {
         if let url = transfer.url, let end = transfer.urlExpiresAt,
-            self.serverNow + ClientLimits.uploadURLLeftMin < end
+            host.serverNow + ClientLimits.uploadURLLeftMin < end
         {
             return .success(url)
         }
-        guard let token else { return .failure(NoURL(outcome: .stopped)) }
+        guard let token = host.token else { return .failure(NoURL(outcome: .stopped)) }
         let body = FileExchange.encode(
             FileExchange.Presign(contentType: transfer.details.type, sizeBytes: transfer.details.sealedSize))
         guard let answer = try? await self.server.post(FileExchange.presignPath, body, bearer: token.token) else {
@@ -359,7 +349,7 @@ extension WhisperClient {
         }
     }
 
-    private func download(_ transfer: Transfer) async -> TransferOutcome {
+    private func download(_ transfer: Transfer, _ host: isolated some MailHost) async -> TransferOutcome {
         guard let objectKey = transfer.secret.objectKey, let target = transfer.target else { return .failed(.rejected) }
         let total = transfer.details.sealedSize
         var start = await self.files.size(of: transfer.local) ?? 0
@@ -368,7 +358,7 @@ extension WhisperClient {
             start = 0
         }
         if start < total {
-            let outcome = await self.fetch(transfer, objectKey, from: start, total: total)
+            let outcome = await self.fetch(transfer, objectKey, from: start, total: total, host)
             guard outcome == .complete else { return outcome }
         }
         // A cancelled download leaves nothing at its target.
@@ -385,9 +375,9 @@ extension WhisperClient {
     }
 
     private func fetch(
-        _ transfer: Transfer, _ objectKey: String, from start: Int64, total: Int64
+        _ transfer: Transfer, _ objectKey: String, from start: Int64, total: Int64, _ host: isolated some MailHost
     ) async -> TransferOutcome {
-        guard let token else { return .stopped }
+        guard let token = host.token else { return .stopped }
         let path = FileExchange.downloadPath(objectKey)
         guard let answer = try? await self.server.get(path, bearer: token.token) else {
             return Task.isCancelled ? .stopped : .temporary(isFurther: false)
@@ -403,7 +393,7 @@ extension WhisperClient {
         guard let download = FileExchange.decode(FileExchange.Download.self, answer.body) else {
             return .failed(.rejected)
         }
-        let progress = self.progress(of: transfer, from: start)
+        let progress = TransferProgress(of: transfer, from: start, host)
         let files = self.files
         let status = try? await self.server.download(from: download.downloadUrl, startingAt: start) { piece, place in
             guard place + Int64(piece.count) <= total else { return false }
@@ -426,31 +416,26 @@ extension WhisperClient {
         default: return .temporary(isFurther: end > start)
         }
     }
-
-    private nonisolated func progress(of transfer: Transfer, from start: Int64) -> TransferProgress {
-        TransferProgress(steps: ProgressSteps(total: transfer.details.sealedSize, from: start)) { bytes in
-            await self.publish(
-                .passing(
-                    .file(
-                        FileProgress(
-                            messageID: transfer.message.id, place: transfer.message.place,
-                            author: transfer.isUpload ? nil : transfer.message.peer, bytes: bytes,
-                            total: transfer.details.sealedSize))))
-        }
-    }
 }
 
 /// Tells of one transfer at its steps.
 private actor TransferProgress {
     private var steps: ProgressSteps
-    private let tell: @Sendable (Int64) async -> Void
+    private let publish: @Sendable (PassingNews) async -> Void
+    private var file: FileProgress
 
-    init(steps: ProgressSteps, tell: @escaping @Sendable (Int64) async -> Void) {
-        self.steps = steps
-        self.tell = tell
+    init(of transfer: Transfer, from start: Int64, _ host: some MailHost) {
+        let total = transfer.details.sealedSize
+        self.steps = ProgressSteps(total: total, from: start)
+        self.publish = { await host.publish(.passing($0)) }
+        self.file = FileProgress(
+            messageID: transfer.message.id, place: transfer.message.place,
+            author: transfer.isUpload ? nil : transfer.message.peer, bytes: start, total: total)
     }
 
     func moved(to bytes: Int64) async {
-        if self.steps.isStep(bytes) { await self.tell(bytes) }
+        guard self.steps.isStep(bytes) else { return }
+        self.file.bytes = bytes
+        await self.publish(.file(self.file))
     }
 }

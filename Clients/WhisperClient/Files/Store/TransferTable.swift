@@ -111,22 +111,22 @@ package struct TransferTable: Sendable {
     }
 
     /// The server has the file: its message can go.
-    /// - Returns: the message as it stands now, and copies for members of its group; `nil` if nobody wants it any more.
-    func uploaded(_ number: Int64) throws(ClientStoreError) -> (message: Message, ready: [GroupDeliveryID])? {
-        try self.store.write { database -> (message: Message, ready: [GroupDeliveryID])? in
+    /// - Returns: the message as it stands now; `nil` if nobody wants it any more.
+    func uploaded(_ number: Int64) throws(ClientStoreError) -> Message? {
+        try self.store.write { database -> Message? in
             guard try Self.isWaiting(number, in: database) else { return nil }
             try database.run(
                 sql: "UPDATE transfers SET is_waiting = 0, url = NULL WHERE message = ?", arguments: [number])
             try Self.set(.complete, of: number, in: database)
             guard let message = try ChangeTable.message(number: number, in: database) else { return nil }
-            guard let id = message.groupID else { return (message, []) }
+            guard let id = message.groupID else { return message }
             // The members of now, not those of when it was written.
             guard let group = try GroupTable.group(id, in: database), group.isMember else {
                 try MessageTable.set(.failed(.forbidden), of: message.id, attempts: nil, in: database)
-                return (message.moved(to: .failed(.forbidden)), [])
+                return message.moved(to: .failed(.forbidden))
             }
-            let ready = try DeliveryTable.queue(message.id, toGroup: group, body: nil, in: database)
-            return (try DeliveryTable.settleSending(message.id, in: database) ?? message, ready)
+            _ = try DeliveryTable.queue(message.id, toGroup: group, body: nil, in: database)
+            return try DeliveryTable.settleSending(message.id, in: database) ?? message
         }
     }
 

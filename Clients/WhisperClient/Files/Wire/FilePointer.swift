@@ -52,6 +52,30 @@ struct FilePointer: Codable, Sendable, Equatable {
     }
 }
 
+extension MessageReceived {
+    /// The secret that opens the file of a message.
+    /// - Returns: `nil` if the envelope names another file, or nothing that can be used.
+    func secret(
+        of details: FileDetails, nonce: [UInt8], from writer: PublicKeys, keys: IdentityKeys
+    ) -> FileSecret? {
+        guard let pointer = FilePointer(self), let secret = pointer.secret(from: writer, keys: keys),
+            secret.nonce == nonce, pointer.ciphertextSize == details.sealedSize
+        else { return nil }
+        return secret
+    }
+
+    /// The file of a client that says nothing of it in the sealed message: file and type are the server's word.
+    func foreignFile(from writer: PublicKeys, keys: IdentityKeys) -> (Attachment?, FileSecret?) {
+        guard let pointer = FilePointer(self), let secret = pointer.secret(from: writer, keys: keys),
+            FileDetails.isType(pointer.contentType)
+        else { return (nil, nil) }
+        let size = pointer.ciphertextSize - Int64(SecretboxPieces.tagBytes)
+        guard (0...Limits.fileBytesMax).contains(size) else { return (nil, nil) }
+        let details = FileDetails(name: nil, type: pointer.contentType, size: size, isUnsigned: true)
+        return (Attachment(details: details, state: .offered), secret)
+    }
+}
+
 extension FileSecret {
     static let keyBytes = 32
 

@@ -11,7 +11,7 @@ extension WhisperClient {
         let bytes = text.utf8.count
         guard bytes > 0 else { throw .empty }
         guard bytes <= ClientLimits.textBytesMax else { throw .tooLong(bytes: bytes) }
-        let (group, ownID) = try self.writable(group: group)
+        let (group, ownID) = try self.store.groups.writable(group, as: self.id)
         do {
             if let id, let known = try self.store.messages.outgoing(id) { return known }
             var message = Message(
@@ -28,15 +28,6 @@ extension WhisperClient {
         }
     }
 
-    /// - Returns: the group, if we may write to it, and who we are.
-    func writable(group id: String) throws(SendError) -> (Group, WhisperID) {
-        let group: Group?
-        do { group = try self.store.groups.group(id) } catch { throw .store(error) }
-        guard let group, let ownID = self.id else { throw .unknownGroup }
-        guard group.isMember else { throw .notMember }
-        return (group, ownID)
-    }
-
     /// Changes a message of a group here and, as soon as the server is there, for all its members.
     /// - Returns: the message as it stands now.
     package func change(
@@ -44,7 +35,7 @@ extension WhisperClient {
     ) throws(ChangeError) -> Message {
         try Self.check(kind)
         let (place, ownID): (Group, WhisperID)
-        do { (place, ownID) = try self.writable(group: group) } catch { throw .send(error) }
+        do { (place, ownID) = try self.store.groups.writable(group, as: self.id) } catch { throw .send(error) }
         let result: Result<(message: Message, isNew: Bool), ChangeRefusal>
         let id = UUIDText.random()
         do {
@@ -71,7 +62,7 @@ extension WhisperClient {
         let (others, ready) = try self.store.deliveries.requeueFailed(inGroup: group, limit: ClientLimits.retriesMax)
         messages += others
         for message in messages { self.publish(.changed(message)) }
-        self.wishTransfers()
+        self.transfers.wake()
         self.queue(ready)
         return messages
     }
@@ -85,7 +76,7 @@ extension WhisperClient {
             self.groupOutbox.settled(copy)
             if let message = try self.store.deliveries.set(.failed(.cancelled), of: copy) { changed[copy.id] = message }
         }
-        for message in try self.cancelUploads(in: .group(group)) { changed[message.id] = message }
+        for message in try self.transfers.cancelUploads(in: .group(group)) { changed[message.id] = message }
         for message in changed.values { self.publish(.changed(message)) }
         return Array(changed.values)
     }
