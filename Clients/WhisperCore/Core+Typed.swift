@@ -72,7 +72,7 @@ extension Core {
         }
         try Self.check(name: name)
         do {
-            let contact = try await opened.client.addContact(id, name: name)
+            let contact = try await opened.with { try await $0.contacts.add(id, name: name, $0) }
             return Contact(whisperID: contact.id.description, name: contact.name)
         } catch {
             throw self.described(error)
@@ -88,7 +88,7 @@ extension Core {
         try Self.check(name: name)
         let link = try opened.contactLink(link)
         do {
-            let contact = try await opened.client.addContact(link, name: name, isScanned: false)
+            let contact = try await opened.with { try await $0.contacts.add(link, name: name, isScanned: false, $0) }
             return Contact(whisperID: contact.id.description, name: contact.name)
         } catch {
             throw self.described(error)

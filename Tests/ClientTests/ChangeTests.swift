@@ -305,7 +305,7 @@ extension EngineTests {
         try await self.running([alice, bob]) {
             await self.online(alice)
             await self.online(bob)
-            _ = try await alice.addContact(bobID, name: "Bob")
+            _ = try await alice.with { try await $0.contacts.add(bobID, name: "Bob", $0) }
             let (hers, his) = (await alice.events(), await bob.events())
             let question = try await alice.send("tea?", to: bobID)
             func changed(_ client: WhisperClient, _ events: AsyncStream<ClientEvent>, _ isIt: (Message) -> Bool) async {
@@ -347,7 +347,7 @@ extension EngineTests {
             _ = self.server.enroll(IdentityKeys(bobWords).publicKeys)
             try await self.running([alice]) {
                 await self.online(alice)
-                _ = try await alice.addContact(bobID, name: nil)
+                _ = try await alice.with { try await $0.contacts.add(bobID, name: nil, $0) }
             }
             let kept = try await alice.send("kept", to: bobID)
             let gone = try await alice.send("gone", to: bobID)
@@ -382,7 +382,7 @@ extension EngineTests {
         let alice = try self.client("alice", aliceWords)
         try await self.running([alice]) {
             await self.online(alice)
-            _ = try await alice.addContact(bobID, name: nil)
+            _ = try await alice.with { try await $0.contacts.add(bobID, name: nil, $0) }
             let events = await alice.events()
             let sent = try await alice.send("x", to: bobID)
             await self.settled(alice, events, sent.id, .sent)

@@ -214,7 +214,9 @@ extension EngineTests {
     /// Waits until the server has what the client has, and nothing else is to be written after a login.
     func backedUp(_ client: WhisperClient, _ events: AsyncStream<ClientEvent>) async throws {
         while try client.store.groups.owesGroupList() { try await Task.sleep(for: .milliseconds(2)) }
-        while try await !client.isBackedUp() { await self.wait(client, for: events) { $0 == .backup(.written) } }
+        while try client.store.settings.backupChanges() > 0 {
+            await self.wait(client, for: events) { $0 == .backup(.written) }
+        }
     }
 
     private func list(of id: WhisperID) throws -> ContactList {
@@ -246,7 +248,7 @@ extension EngineTests {
         let events = await first.events()
         try await self.running([first]) {
             await self.wait(first, for: events) { $0 == .restored(added: 0, missing: 0) }
-            _ = try await first.addContact(bobID, name: name)
+            _ = try await first.with { try await $0.contacts.add(bobID, name: name, $0) }
             try await self.backedUp(first, events)
         }
         let written = try self.list(of: aliceWords.id)
@@ -301,10 +303,10 @@ extension EngineTests {
         let events = await alice.events()
         try await self.running([alice]) {
             await self.wait(alice, for: events) { $0 == .restored(added: 0, missing: 0) }
-            _ = try await alice.addContact(bobID, name: "Bob")
+            _ = try await alice.with { try await $0.contacts.add(bobID, name: "Bob", $0) }
             try await self.backedUp(alice, events)
             self.setBackup(self.entry(bobWords, name: "Robert"), self.entry(dave, name: "Dave"))
-            _ = try await alice.addContact(bobID, name: "Bobby")
+            _ = try await alice.with { try await $0.contacts.add(bobID, name: "Bobby", $0) }
             try await self.backedUp(alice, events)
         }
         let names = try self.list(of: aliceWords.id).contacts.map(\.displayName)
@@ -329,7 +331,7 @@ extension EngineTests {
         let events = await alice.events()
         try await self.running([alice]) {
             await self.online(alice)
-            _ = try await alice.addContact(bobID, name: "Bob")
+            _ = try await alice.with { try await $0.contacts.add(bobID, name: "Bob", $0) }
             try await self.backedUp(alice, events)
         }
         #expect(Set(try self.list(of: aliceWords.id).contacts.map(\.displayName)) == ["Bob", "Dave"])
@@ -342,10 +344,10 @@ extension EngineTests {
         let events = await alice.events()
         try await self.running([alice]) {
             await self.online(alice)
-            _ = try await alice.addContact(bobID, name: "Bob")
+            _ = try await alice.with { try await $0.contacts.add(bobID, name: "Bob", $0) }
             try await self.backedUp(alice, events)
             self.server.setBackup(nil, of: aliceWords.id)
-            _ = try await alice.addContact(bobID, name: "Bobby")
+            _ = try await alice.with { try await $0.contacts.add(bobID, name: "Bobby", $0) }
             try await self.backedUp(alice, events)
         }
         #expect(try self.list(of: aliceWords.id).contacts.map(\.displayName) == ["Bobby"])
@@ -379,7 +381,7 @@ extension EngineTests {
         let events = await alice.events()
         try await self.running([alice]) {
             await self.wait(alice, for: events) { $0 == .backup(.unreadable) }
-            _ = try await alice.addContact(bobID, name: "Bob")
+            _ = try await alice.with { try await $0.contacts.add(bobID, name: "Bob", $0) }
         }
         #expect(self.server.backup(of: aliceWords.id) == foreign.body)
         #expect(try alice.store.settings.backupChanges() == 1)

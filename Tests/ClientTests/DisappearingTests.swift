@@ -65,7 +65,7 @@ import Testing
             await self.kit.online(alice)
             await self.kit.online(bob)
             for (client, other) in [(alice, bobID), (bob, aliceWords.id)] {
-                _ = try await client.addContact(other, name: nil)
+                _ = try await client.with { try await $0.contacts.add(other, name: nil, $0) }
             }
             let (herNews, hisNews) = (await alice.events(), await bob.events())
             let state = try await alice.with { try $0.disappearing.set(60, in: .direct(bobID), $0) }
@@ -113,7 +113,7 @@ import Testing
             _ = self.kit.server.enroll(IdentityKeys(bobWords).publicKeys)
             try await self.kit.running([alice]) {
                 await self.kit.online(alice)
-                _ = try await alice.addContact(bobID, name: nil)
+                _ = try await alice.with { try await $0.contacts.add(bobID, name: nil, $0) }
                 let news = await alice.events()
                 let sent = try await alice.send("xylophone", to: bobID, expires: 30)
                 await self.kit.settled(alice, news, sent.id, .sent)
@@ -167,7 +167,7 @@ import Testing
         var gone: UUIDText?
         try await self.kit.running([alice]) {
             await self.kit.online(alice)
-            _ = try await alice.addContact(bobID, name: nil)
+            _ = try await alice.with { try await $0.contacts.add(bobID, name: nil, $0) }
             let news = await alice.events()
             let sent = try await alice.send("first", to: bobID, expires: 30)
             await self.kit.settled(alice, news, sent.id, .sent)
@@ -240,7 +240,7 @@ import Testing
             await self.kit.online(alice)
             await self.kit.online(bob)
             for (client, other) in [(alice, bobID), (bob, aliceWords.id)] {
-                _ = try await client.addContact(other, name: nil)
+                _ = try await client.with { try await $0.contacts.add(other, name: nil, $0) }
             }
             let news = await alice.events()
             let (place, id) = (Conversation.direct(aliceWords.id), UUIDText.random())
@@ -296,7 +296,7 @@ import Testing
         _ = self.kit.server.enroll(IdentityKeys(bobWords).publicKeys)
         try await self.kit.running([alice]) {
             await self.kit.online(alice)
-            _ = try await alice.addContact(bobID, name: nil)
+            _ = try await alice.with { try await $0.contacts.add(bobID, name: nil, $0) }
             let news = await alice.events()
             for text in ["before", "xylophone in the cellar", "after"] {
                 let sent = try await alice.send(text, to: bobID)

@@ -71,7 +71,7 @@ import Testing
         try await self.running([alice, bob]) {
             await self.online(alice)
             await self.online(bob)
-            _ = try await alice.addContact(bobID, name: "Bob")
+            _ = try await alice.with { try await $0.contacts.add(bobID, name: "Bob", $0) }
             let (hers, his) = (await alice.events(), await bob.events())
             let sent = try await alice.send("hello", to: bobID)
             await self.wait(bob, for: his) { event in
@@ -80,8 +80,8 @@ import Testing
             }
             await self.settled(alice, hers, sent.id, .delivered)
             // A stranger is told nothing.
-            _ = try await bob.acceptRequest(of: aliceWords.id)
-            try await bob.markRead(bob.unread(with: aliceWords.id, limit: 9))
+            _ = try await bob.with { try $0.contacts.acceptRequest(of: aliceWords.id, $0) }
+            try await bob.markRead(bob.store.messages.unread(with: aliceWords.id, limit: 9))
             await self.settled(alice, hers, sent.id, .read)
         }
         #expect(try alice.store.messages.messages(with: bobID, limit: 1).first?.state == .read)
@@ -97,7 +97,7 @@ import Testing
             _ = self.server.enroll(IdentityKeys(bobWords).publicKeys)
             try await self.running([alice]) {
                 await self.online(alice)
-                _ = try await alice.addContact(bobID, name: nil)
+                _ = try await alice.with { try await $0.contacts.add(bobID, name: nil, $0) }
             }
         }
         do {
@@ -131,7 +131,7 @@ import Testing
         let alice = try self.client("alice", aliceWords)
         try await self.running([alice]) {
             await self.online(alice)
-            _ = try await alice.addContact(bobID, name: nil)
+            _ = try await alice.with { try await $0.contacts.add(bobID, name: nil, $0) }
             self.server.set { $0.losesAcceptances = 2 }
             let events = await alice.events()
             let sent = try await alice.send("once", to: bobID)
@@ -148,7 +148,7 @@ import Testing
         let alice = try self.client("alice", aliceWords)
         try await self.running([alice]) {
             await self.online(alice)
-            _ = try await alice.addContact(bobID, name: nil)
+            _ = try await alice.with { try await $0.contacts.add(bobID, name: nil, $0) }
             self.server.set {
                 $0.refusals = [("INVALID_TIMESTAMP", nil), ("INVALID_TIMESTAMP", nil), ("INTERNAL_ERROR", nil)]
                 $0.losesAcceptances = 1
@@ -170,7 +170,7 @@ import Testing
         let alice = try self.client("alice", aliceWords)
         try await self.running([alice]) {
             await self.online(alice)
-            _ = try await alice.addContact(bobID, name: nil)
+            _ = try await alice.with { try await $0.contacts.add(bobID, name: nil, $0) }
             self.server.set {
                 $0.refusals = [("INTERNAL_ERROR", nil), ("RATE_LIMITED", 20), ("INVALID_TIMESTAMP", nil)]
             }
@@ -188,7 +188,7 @@ import Testing
         let alice = try self.client("alice", aliceWords)
         try await self.running([alice]) {
             await self.online(alice)
-            _ = try await alice.addContact(bobID, name: nil)
+            _ = try await alice.with { try await $0.contacts.add(bobID, name: nil, $0) }
             self.server.set { $0.refusals = [("FORBIDDEN", nil), ("NOT_FOUND", nil)] }
             let events = await alice.events()
             let first = try await alice.send("first", to: bobID)
@@ -231,7 +231,7 @@ import Testing
         let alice = try self.client("alice", aliceWords)
         try await self.running([alice]) {
             await self.online(alice)
-            _ = try await alice.addContact(bobID, name: nil)
+            _ = try await alice.with { try await $0.contacts.add(bobID, name: nil, $0) }
             self.server.forgetSessions()
             let events = await alice.events()
             let sent = try await alice.send("still here", to: bobID)
@@ -282,9 +282,13 @@ import Testing
         let events = await alice.events()
         try await self.running([alice]) {
             await self.online(alice)
-            await #expect(throws: ContactError.foreignKeys) { try await alice.addContact(bobID, name: nil) }
+            await #expect(throws: ContactError.foreignKeys) {
+                try await alice.with { try await $0.contacts.add(bobID, name: nil, $0) }
+            }
             await self.wait(alice, for: events) { $0 == .alarm(.foreignKeys(of: bobID)) }
-            await #expect(throws: ContactError.noSuchPerson) { try await alice.addContact(carolID, name: nil) }
+            await #expect(throws: ContactError.noSuchPerson) {
+                try await alice.with { try await $0.contacts.add(carolID, name: nil, $0) }
+            }
         }
         #expect(try alice.store.contacts.contacts().isEmpty)
     }
@@ -356,7 +360,7 @@ import Testing
         let id = UUIDText.random()
         try await self.running([alice]) {
             await self.online(alice)
-            _ = try await alice.addContact(bobID, name: nil)
+            _ = try await alice.with { try await $0.contacts.add(bobID, name: nil, $0) }
             let events = await alice.events()
             self.server.deliver(try self.mail("not mine", id: id, verifies: false))
             await self.wait(alice, for: events) { $0 == .alarm(.suspiciousMail(bobUnverified, count: 1)) }

@@ -286,8 +286,8 @@ extension EngineTests {
         }
         try await self.running([alice]) {
             await self.online(alice)
-            _ = try await alice.addContact(bobID, name: "Bob")
-            guard case .changed = try await alice.set(isBlocked: true, bobID) else {
+            _ = try await alice.with { try await $0.contacts.add(bobID, name: "Bob", $0) }
+            guard case .changed = try await alice.with({ try $0.contacts.set(isBlocked: true, bobID, $0) }) else {
                 Issue.record("not blocked")
                 return
             }
@@ -301,7 +301,7 @@ extension EngineTests {
                 nonce: Sodium.random(24), keys: IdentityKeys(dave))
             self.server.deliver(other)
             await self.wait(alice, for: events, came("behind"))
-            _ = try await alice.set(isBlocked: false, bobID)
+            _ = try await alice.with { try $0.contacts.set(isBlocked: false, bobID, $0) }
             self.server.deliver(try self.mail("three"))
             await self.wait(alice, for: events, came("three"))
         }
@@ -316,7 +316,7 @@ extension EngineTests {
         let keys = IdentityKeys(bobWords).publicKeys
         _ = try alice.store.contacts.pin(keys, of: bobID, name: "Bob", isBanned: false, at: Timestamp(milliseconds: 1))
         let waiting = try await alice.send("waits", to: bobID)
-        #expect(try await alice.removeContact(bobID))
+        #expect(try await alice.with { try $0.contacts.remove(bobID, $0) })
         #expect(try alice.store.messages.outgoing(waiting.id)?.state == .failed(.cancelled))
         #expect(try alice.store.messages.unsettled().isEmpty)
         await #expect(throws: SendError.unknownContact) { try await alice.send("x", to: bobID) }

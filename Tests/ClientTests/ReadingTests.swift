@@ -237,7 +237,7 @@ extension EngineTests {
         let alice = try self.client("alice", aliceWords, wallClock: { clock.now })
         try await self.running([alice]) {
             await self.online(alice)
-            _ = try await alice.addContact(bobID, name: "Bob")
+            _ = try await alice.with { try await $0.contacts.add(bobID, name: "Bob", $0) }
             let events = await alice.events()
             self.server.deliver(try self.mail("here I am"))
             await self.wait(alice, for: events) { event in
@@ -273,7 +273,7 @@ extension EngineTests {
         let alice = try self.client("alice", aliceWords)
         try await self.running([alice]) {
             await self.online(alice)
-            _ = try await alice.addContact(bobID, name: "Bob")
+            _ = try await alice.with { try await $0.contacts.add(bobID, name: "Bob", $0) }
             let events = await alice.events()
             self.server.deliver(try self.mail("a picture"), msgType: "image", attachment: attachment)
             await self.wait(alice, for: events) { event in
@@ -300,7 +300,7 @@ extension EngineTests {
         let events = await alice.events()
         try await self.running([alice]) {
             await self.wait(alice, for: events) { $0 == .caughtUp }
-            _ = try await alice.addContact(bobID, name: "Bob")
+            _ = try await alice.with { try await $0.contacts.add(bobID, name: "Bob", $0) }
             try await self.backedUp(alice, events)
             for number in 0..<40 { self.server.deliver(try self.mail("\(number)", verifies: number != 7)) }
             let commits = try CommitCounter(alice.store)
@@ -317,7 +317,7 @@ extension EngineTests {
         let alice = try self.client("alice", aliceWords)
         try await self.running([alice]) {
             await self.online(alice)
-            _ = try await alice.addContact(bobID, name: "Bob")
+            _ = try await alice.with { try await $0.contacts.add(bobID, name: "Bob", $0) }
             let events = await alice.events()
             try await self.backedUp(alice, events)
             let commits = try CommitCounter(alice.store)

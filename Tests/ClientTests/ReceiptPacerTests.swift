@@ -99,7 +99,7 @@ extension EngineTests {
         let events = await alice.events()
         try await self.running([alice]) {
             await self.wait(alice, for: events) { $0 == .caughtUp }
-            _ = try await alice.addContact(bobID, name: "Bob")
+            _ = try await alice.with { try await $0.contacts.add(bobID, name: "Bob", $0) }
             for number in 0..<count { self.server.deliver(try self.mail("\(number)")) }
             self.server.breakConnections()
             await self.wait(alice, for: events) { $0 == .caughtUp }

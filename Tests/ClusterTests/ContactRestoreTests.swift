@@ -18,27 +18,27 @@ extension CalmCluster {
             let first = try Device(words, in: folder.path + "/first")
             try await first.online { client, events in
                 await Self.wait(events) { $0 == .restored(added: 0, missing: 0) }
-                _ = try await client.addContact(ids[0], name: "Bob")
+                _ = try await client.with { try await $0.contacts.add(ids[0], name: "Bob", $0) }
                 try await Self.backedUp(client, events)
             }
             let second = try Device(words, in: folder.path + "/second")
             try await second.online { client, events in
                 await Self.wait(events) { $0 == .restored(added: 1, missing: 0) }
-                #expect(try await client.contacts().map(\.name) == ["Bob"])
-                _ = try await client.addContact(ids[1], name: "Carol")
+                #expect(try client.store.contacts.contacts().map(\.name) == ["Bob"])
+                _ = try await client.with { try await $0.contacts.add(ids[1], name: "Carol", $0) }
                 try await Self.backedUp(client, events)
             }
             // The first has not seen what the second wrote: it loses the race, merges and writes again.
             try await first.online { client, events in
                 await Self.wait(events) { $0 == .caughtUp }
-                _ = try await client.addContact(ids[2], name: "Dave")
+                _ = try await client.with { try await $0.contacts.add(ids[2], name: "Dave", $0) }
                 try await Self.backedUp(client, events)
-                #expect(try await client.contacts().map(\.name) == ["Bob", "Carol", "Dave"])
+                #expect(try client.store.contacts.contacts().map(\.name) == ["Bob", "Carol", "Dave"])
             }
             let third = try Device(words, in: folder.path + "/third")
             try await third.online { client, events in
                 await Self.wait(events) { $0 == .restored(added: 3, missing: 0) }
-                let contacts = try await client.contacts()
+                let contacts = try client.store.contacts.contacts()
                 #expect(contacts.map(\.name) == ["Bob", "Carol", "Dave"])
                 for (contact, person) in zip(contacts, people) {
                     #expect(contact.keys.sign.bytes == person.person.keys.signPublicKey)
@@ -52,7 +52,7 @@ extension CalmCluster {
         }
 
         private static func backedUp(_ client: WhisperClient, _ events: AsyncStream<ClientEvent>) async throws {
-            while try await !client.isBackedUp() { await Self.wait(events) { $0 == .backup(.written) } }
+            while try client.store.settings.backupChanges() > 0 { await Self.wait(events) { $0 == .backup(.written) } }
         }
     }
 }

@@ -58,7 +58,7 @@ private func talk(
     try await bob.online {
         let (aliceID, bobID) = (try await alice.id, try await bob.id)
         say("alice registered as \(aliceID), bob as \(bobID)")
-        _ = try await alice.client.addContact(bobID, name: "bob")
+        _ = try await alice.client.with { try await $0.contacts.add(bobID, name: "bob", $0) }
         say("alice fetched bob's keys; they belong to his id")
 
         let hello = try await alice.client.send("Hello Bob, are you there?", to: bobID)
@@ -67,8 +67,8 @@ private func talk(
         try await alice.waits(for: "the delivery mark") { $0.isChange(of: hello.id, to: .delivered) }
         say("alice sees ✓✓ delivered")
         // Nobody is told that a stranger's message was read.
-        _ = try await bob.client.addContact(aliceID, name: "alice")
-        try await bob.client.markRead(bob.client.unread(with: aliceID, limit: 1))
+        _ = try await bob.client.with { try await $0.contacts.add(aliceID, name: "alice", $0) }
+        try await bob.client.markRead(bob.client.store.messages.unread(with: aliceID, limit: 1))
         try await alice.waits(for: "the read mark") { $0.isChange(of: hello.id, to: .read) }
         say("alice sees that bob has read it")
 

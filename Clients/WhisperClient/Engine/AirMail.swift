@@ -52,7 +52,8 @@ extension WhisperClient: NearbyHost {
 
     package func pinStranger(_ id: WhisperID, _ keys: PublicKeys) throws(ClientStoreError) -> Contact? {
         do throws(ContactError) {
-            let stranger = try self.pin(keys, of: id, name: nil, isBanned: nil, isStranger: true, isNews: true)
+            let stranger = try self.contacts.pin(
+                keys, of: id, name: nil, isBanned: nil, isStranger: true, isNews: true, self)
             self.publish(.request(stranger))
             return stranger
         } catch .store(let error) {

@@ -7,11 +7,6 @@ import Contract
 /// missing backup is not remembered: another device may write the first. While ours is the session no other device can,
 /// because the server takes writes of the latest login only.
 extension WhisperClient {
-    /// Whether the server has the contact list as it is here.
-    package func isBackedUp() throws(ClientStoreError) -> Bool {
-        try self.store.settings.backupChanges() == 0
-    }
-
     /// Synchronises backup and store, if they differ. After a failure the next change or connection tries again.
     func backUp() async {
         var failures = 0
@@ -145,10 +140,10 @@ extension WhisperClient {
     /// Somebody whose name is another's here comes back without one.
     private func bringBack(_ id: WhisperID, name: String?) async throws(ContactError) -> Contact {
         do throws(ContactError) {
-            return try await self.fetchAndPin(id, name: name, isNews: true)
+            return try await self.contacts.fetchAndPin(id, name: name, isNews: true, self)
         } catch {
             guard error == .nameTaken else { throw error }
-            return try await self.fetchAndPin(id, name: nil, isNews: true)
+            return try await self.contacts.fetchAndPin(id, name: nil, isNews: true, self)
         }
     }
 

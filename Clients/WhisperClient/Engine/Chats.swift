@@ -46,7 +46,8 @@ extension WhisperClient: MailHost {
     ) throws(ClientStoreError) -> ChatState? {
         switch place {
         case .direct(let peer):
-            let change = try self.update(peer, ContactUpdate(isPinned: isPinned, isMuted: isMuted))
+            let change = try self.contacts.update(
+                peer, ContactUpdate(isPinned: isPinned, isMuted: isMuted), self)
             if case .unknown = change { return nil }
         case .group(let id):
             guard try self.store.mark(group: id, isPinned: isPinned, isMuted: isMuted) else { return nil }

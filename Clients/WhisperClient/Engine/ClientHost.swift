@@ -54,12 +54,17 @@ extension ServerHost {
 }
 
 /// The host of the features of mail, which reach each other through it.
-package protocol MailHost: ServerHost {
+package protocol MailHost: ServerHost, NearbyHost {
+    var contacts: Contacts { get }
     var disappearing: Disappearing { get }
     var transfers: Transfers { get }
 
     /// A message or a change is kept, and may go.
     func queued(_ id: UUIDText, in place: Conversation)
+    /// Copies for a group's member may go: the keys are here.
+    func queueDeliveries(to member: WhisperID) throws(ClientStoreError)
+    /// Cancels what waits for this person.
+    func cancel(to recipient: WhisperID) throws(ClientStoreError) -> [Message]
     /// The contacts differ from their backup.
     func oweBackup()
 }

@@ -1,94 +1,100 @@
 package import Contract
 
 /// People and their pinned keys.
-extension WhisperClient {
+package struct Contacts: Sendable {
+    let store: ClientStore
+    let server: any ServerLink
+
     /// Fetches a user's keys, checks that they belong to the id, and pins them. For a known contact it checks that the
     /// keys are unchanged, and takes the new name.
-    package func addContact(_ id: WhisperID, name: String?) async throws(ContactError) -> Contact {
-        guard id != self.id else { throw .isSelf }
+    package func add(
+        _ id: WhisperID, name: String?, _ host: isolated some MailHost
+    ) async throws(ContactError) -> Contact {
+        guard id != host.id else { throw .isSelf }
         // Keys proven over a nearby connection need no server.
-        if let keys = self.nearby.keys(of: id) {
-            return try self.pin(keys, of: id, name: name, isBanned: nil, isStranger: false, isNews: false)
+        if let keys = host.nearby.keys(of: id) {
+            return try self.pin(keys, of: id, name: name, isBanned: nil, isStranger: false, isNews: false, host)
         }
-        return try await self.fetchAndPin(id, name: name)
+        return try await self.fetchAndPin(id, name: name, host)
     }
 
     /// Adds the person of a link. Nothing is pinned unless the keys are those that the link vouches for; a link that has keys needs no
     /// server. The caller has checked that the link is of this server.
     /// - Parameter isScanned: the link was read off the other person's screen, which is as good as a safety number.
-    package func addContact(
-        _ link: ContactLink, name: String?, isScanned: Bool
+    package func add(
+        _ link: ContactLink, name: String?, isScanned: Bool, _ host: isolated some MailHost
     ) async throws(ContactError) -> Contact {
-        guard link.id != self.id else { throw .isSelf }
+        guard link.id != host.id else { throw .isSelf }
         var contact: Contact
-        if let keys = link.keys ?? self.nearby.keys(of: link.id) {
-            try self.check(keys, fit: link)
-            contact = try self.pin(keys, of: link.id, name: name, isBanned: nil, isStranger: false, isNews: false)
+        if let keys = link.keys ?? host.nearby.keys(of: link.id) {
+            try self.check(keys, fit: link, host)
+            contact = try self.pin(
+                keys, of: link.id, name: name, isBanned: nil, isStranger: false, isNews: false, host)
         } else {
-            contact = try await self.fetchAndPin(link.id, name: name, vouchedBy: link)
+            contact = try await self.fetchAndPin(link.id, name: name, vouchedBy: link, host)
         }
         guard isScanned else { return contact }
         do {
-            if case .changed(let verified) = try self.set(isVerified: true, link.id) { contact = verified }
+            if case .changed(let verified) = try self.set(isVerified: true, link.id, host) { contact = verified }
         } catch {
             throw .store(error)
         }
         return contact
     }
 
-    package func contacts() throws(ClientStoreError) -> [Contact] {
-        try self.store.contacts.contacts()
-    }
-
-    package func unread(with peer: WhisperID, limit: Int) throws(ClientStoreError) -> [Message] {
-        try self.store.messages.unread(with: peer, limit: limit)
-    }
-
     // MARK: Changes
 
-    package func update(_ id: WhisperID, _ update: ContactUpdate) throws(ClientStoreError) -> ContactChange {
-        self.told(try self.store.contacts.update(id, update))
+    package func update(
+        _ id: WhisperID, _ update: ContactUpdate, _ host: isolated some MailHost
+    ) throws(ClientStoreError) -> ContactChange {
+        self.told(try self.store.contacts.update(id, update), host)
     }
 
     /// Takes no more mail of this person, and sends none: what waits is given up. Or takes it again.
-    package func set(isBlocked: Bool, _ id: WhisperID) throws(ClientStoreError) -> ContactChange {
-        let change = self.told(try self.store.contacts.set(isBlocked: isBlocked, id))
+    package func set(
+        isBlocked: Bool, _ id: WhisperID, _ host: isolated some MailHost
+    ) throws(ClientStoreError) -> ContactChange {
+        let change = self.told(try self.store.contacts.set(isBlocked: isBlocked, id), host)
         if isBlocked, case .changed = change {
-            _ = try self.cancel(to: id)
-            self.nearby.hangUp(on: id, self)
+            _ = try host.cancel(to: id)
+            host.nearby.hangUp(on: id, host)
         }
         return change
     }
 
-    package func set(isVerified: Bool, _ id: WhisperID) throws(ClientStoreError) -> ContactChange {
-        self.told(try self.store.contacts.set(isVerified: isVerified, id))
+    package func set(
+        isVerified: Bool, _ id: WhisperID, _ host: isolated some MailHost
+    ) throws(ClientStoreError) -> ContactChange {
+        self.told(try self.store.contacts.set(isVerified: isVerified, id), host)
     }
 
-    package func acceptRequest(of id: WhisperID) throws(ClientStoreError) -> ContactChange {
-        self.told(try self.store.contacts.acceptRequest(of: id))
+    package func acceptRequest(
+        of id: WhisperID, _ host: isolated some MailHost
+    ) throws(ClientStoreError) -> ContactChange {
+        self.told(try self.store.contacts.acceptRequest(of: id), host)
     }
 
     /// - Returns: whether there was such a request.
-    package func rejectRequest(of id: WhisperID) throws(ClientStoreError) -> Bool {
-        defer { self.disappearing.look(self) }
+    package func rejectRequest(of id: WhisperID, _ host: isolated some MailHost) throws(ClientStoreError) -> Bool {
+        defer { host.disappearing.look(host) }
         return try self.store.contacts.rejectRequest(of: id)
     }
 
     /// Removes a contact, and cancels the messages that wait for it.
     /// - Returns: whether there was such a contact.
-    package func removeContact(_ id: WhisperID) throws(ClientStoreError) -> Bool {
-        guard try self.store.contacts.remove(id, at: self.serverNow) else { return false }
-        _ = try self.cancel(to: id)
-        self.backups?.yield()
+    package func remove(_ id: WhisperID, _ host: isolated some MailHost) throws(ClientStoreError) -> Bool {
+        guard try self.store.contacts.remove(id, at: host.serverNow) else { return false }
+        _ = try host.cancel(to: id)
+        host.oweBackup()
         return true
     }
 
-    private func told(_ change: ContactChange) -> ContactChange {
+    private func told(_ change: ContactChange, _ host: isolated some MailHost) -> ContactChange {
         if case .changed(let contact) = change {
-            self.publish(.contact(contact))
-            self.backups?.yield()
+            host.publish(.contact(contact))
+            host.oweBackup()
             // Read marks may be owed now.
-            self.pump()
+            host.pump()
         }
         return change
     }
@@ -101,50 +107,53 @@ extension WhisperClient {
     ///   - link: what else vouches for the keys.
     func fetchAndPin(
         _ id: WhisperID, name: String?, isStranger: Bool = false, isNews: Bool = false,
-        vouchedBy link: ContactLink? = nil
+        vouchedBy link: ContactLink? = nil, _ host: isolated some MailHost
     ) async throws(ContactError) -> Contact {
-        let answer = try await self.fetchKeys(of: id)
+        let answer = try await self.fetchKeys(of: id, token: host.token)
         guard answer.id == id, answer.keys.belong(to: id) else {
-            self.publish(.alarm(.foreignKeys(of: id)))
+            host.publish(.alarm(.foreignKeys(of: id)))
             throw .foreignKeys
         }
-        if let link { try self.check(answer.keys, fit: link) }
+        if let link { try self.check(answer.keys, fit: link, host) }
         return try self.pin(
-            answer.keys, of: id, name: name, isBanned: answer.isBanned, isStranger: isStranger, isNews: isNews)
+            answer.keys, of: id, name: name, isBanned: answer.isBanned, isStranger: isStranger, isNews: isNews, host)
     }
 
-    private func check(_ keys: PublicKeys, fit link: ContactLink) throws(ContactError) {
+    private func check(
+        _ keys: PublicKeys, fit link: ContactLink, _ host: isolated some MailHost
+    ) throws(ContactError) {
         guard !link.fits(keys) else { return }
-        self.publish(.alarm(.foreignKeys(of: link.id)))
+        host.publish(.alarm(.foreignKeys(of: link.id)))
         throw .foreignKeys
     }
 
     /// - Parameter isBanned: `nil` if nobody has said so; then what is known stays.
     func pin(
-        _ keys: PublicKeys, of id: WhisperID, name: String?, isBanned: Bool?, isStranger: Bool, isNews: Bool
+        _ keys: PublicKeys, of id: WhisperID, name: String?, isBanned: Bool?, isStranger: Bool, isNews: Bool,
+        _ host: isolated some MailHost
     ) throws(ContactError) -> Contact {
         let pinning: Pinning
         do {
             let known = try self.store.contacts.contact(id)
             pinning = try self.store.contacts.pin(
                 keys, of: id, name: name, isBanned: isBanned ?? known?.isBanned ?? false, isStranger: isStranger,
-                isNews: isNews, at: self.serverNow)
+                isNews: isNews, at: host.serverNow)
         } catch {
             throw .store(error)
         }
         switch pinning {
         case .pinned(let contact):
-            self.backups?.yield()
-            do { try self.queueDeliveries(to: id) } catch { throw .store(error) }
+            host.oweBackup()
+            do { try host.queueDeliveries(to: id) } catch { throw .store(error) }
             return contact
         case .nameTaken: throw .nameTaken
         case .changedKeys:
-            self.publish(.alarm(.changedKeys(of: id)))
+            host.publish(.alarm(.changedKeys(of: id)))
             throw .changedKeys
         }
     }
 
-    private func fetchKeys(of id: WhisperID) async throws(ContactError) -> KeyAnswer {
+    private func fetchKeys(of id: WhisperID, token: StoredSession?) async throws(ContactError) -> KeyAnswer {
         guard let token else { throw .offline }
         let answer: HTTPAnswer
         do {

@@ -219,7 +219,8 @@ extension WhisperClient {
             let isOfGroup =
                 try self.store.groups.isKnownByGroup(stranger)
                 || self.strangers[stranger]?.allSatisfy { $0.envelope.groupID != nil } == true
-            let contact = try await self.fetchAndPin(stranger, name: nil, isStranger: true, isNews: !isOfGroup)
+            let contact = try await self.contacts.fetchAndPin(
+                stranger, name: nil, isStranger: true, isNews: !isOfGroup, self)
             if !isOfGroup { self.publish(contact.isStranger ? .request(contact) : .contact(contact)) }
         } catch {
             self.logger.debug("keys of a stranger could not be fetched")

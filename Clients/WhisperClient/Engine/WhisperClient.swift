@@ -11,7 +11,7 @@ package actor WhisperClient {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { self.executor.asUnownedSerialExecutor() }
 
     let keys: IdentityKeys
-    nonisolated let store: ClientStore
+    package nonisolated let store: ClientStore
     let server: any ServerLink
     /// The contract knows two; everything that is not iOS calls itself the other.
     let platform: Platform
@@ -66,6 +66,7 @@ package actor WhisperClient {
     var tasks: AsyncStream<@Sendable (isolated WhisperClient) async -> Void>.Continuation?
     package let rooms: RoomVisits
 
+    package let contacts: Contacts
     package let disappearing: Disappearing
     package let presence: Presence
     package let calls: Calls
@@ -103,6 +104,7 @@ package actor WhisperClient {
         self.conversations = LiveConversationCommands(store: live, server: server)
         self.liveProfile = LiveProfile(store: live, server: server)
         self.rooms = RoomVisits(keys: profile.keys, store: profile.store, logger: logger)
+        self.contacts = Contacts(store: profile.store, server: server)
         self.transfers = Transfers(store: profile.store, files: profile.files, server: server)
         self.disappearing = try Disappearing(store: profile.store, at: wallClock())
         self.presence = Presence(store: profile.store)

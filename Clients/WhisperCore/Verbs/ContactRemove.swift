@@ -15,8 +15,7 @@ extension Verb {
             #"{"type":"removed"}"#
         ),
         .client { opened, parameters, _ in
-            guard try await opened.client.removeContact(try parameters[Self.whisperID]) else {
-                throw CoreError(.unknownContact)
-            }
+            let isGone = try await opened.with { try $0.contacts.remove(try parameters[Self.whisperID], $0) }
+            guard isGone else { throw CoreError(.unknownContact) }
         })
 }

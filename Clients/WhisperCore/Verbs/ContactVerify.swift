@@ -26,6 +26,7 @@ extension Verb {
                     throw CoreError(.changedKeys, "The numbers differ.", field: "number")
                 }
             }
-            try (try await opened.client.set(isVerified: try parameters[Self.isVerified], id)).write(&json)
+            try (try await opened.with { try $0.contacts.set(isVerified: try parameters[Self.isVerified], id, $0) })
+                .write(&json)
         })
 }

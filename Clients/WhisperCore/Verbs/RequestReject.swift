@@ -15,8 +15,7 @@ extension Verb {
             #"{"type":"rejected"}"#
         ),
         .client { opened, parameters, _ in
-            guard try await opened.client.rejectRequest(of: try parameters[Self.whisperID]) else {
-                throw CoreError(.notFound, field: "whisperId")
-            }
+            let isGone = try await opened.with { try $0.contacts.rejectRequest(of: try parameters[Self.whisperID], $0) }
+            guard isGone else { throw CoreError(.notFound, field: "whisperId") }
         })
 }

@@ -99,7 +99,7 @@ import Testing
         try await self.meet(alice, bob)
         let (hers, his) = (await alice.events(), await bob.events())
         await #expect(throws: SendError.unknownContact) { try await alice.send("x", to: bobID) }
-        _ = try await alice.addContact(bobID, name: "Bob")
+        _ = try await alice.with { try await $0.contacts.add(bobID, name: "Bob", $0) }
         let sent = try await alice.send("hello", to: bobID)
         await self.wait(for: his) { event in
             if case .request(let contact) = event { contact.id == aliceWords.id && contact.isStranger } else { false }
@@ -107,8 +107,8 @@ import Testing
         await self.came(his, "hello")
         await self.settled(hers, sent.id, .delivered)
         // A stranger is told nothing.
-        _ = try await bob.acceptRequest(of: aliceWords.id)
-        try await bob.markRead(bob.unread(with: aliceWords.id, limit: 9))
+        _ = try await bob.with { try $0.contacts.acceptRequest(of: aliceWords.id, $0) }
+        try await bob.markRead(bob.store.messages.unread(with: aliceWords.id, limit: 9))
         await self.settled(hers, sent.id, .read)
         // Changes go the same way.
         let answer = try await bob.send("hello back", to: aliceWords.id)
@@ -137,8 +137,8 @@ import Testing
             for text in 1...20 { await self.came(his, "\(text)") }
             let last = try alice.store.messages.messages(with: bobID, limit: 1)[0]
             await self.settled(hers, last.id, .delivered)
-            _ = try await bob.acceptRequest(of: aliceWords.id)
-            try await bob.markRead(bob.unread(with: aliceWords.id, limit: 99))
+            _ = try await bob.with { try $0.contacts.acceptRequest(of: aliceWords.id, $0) }
+            try await bob.markRead(bob.store.messages.unread(with: aliceWords.id, limit: 99))
             await self.settled(hers, last.id, .read)
             #expect(!self.server.seen.contains("send_message") && self.server.receipts == [])
             await alice.with { await $0.nearby.stop($0) }
@@ -198,8 +198,8 @@ import Testing
                 return count == 2 ? .fails : .arrives
             }
         }
-        _ = try await bob.acceptRequest(of: aliceWords.id)
-        try await bob.markRead(bob.unread(with: aliceWords.id, limit: 9))
+        _ = try await bob.with { try $0.contacts.acceptRequest(of: aliceWords.id, $0) }
+        try await bob.markRead(bob.store.messages.unread(with: aliceWords.id, limit: 9))
         await self.settled(hers, sent[1].id, .read)
         #expect(marks.withLock { $0 } == 4)
         await alice.with { await $0.nearby.stop($0) }
@@ -309,7 +309,7 @@ import Testing
         try await self.meet(alice, bob)
         let (hers, his) = (await alice.events(), await bob.events())
         func isOver(_ news: NearbyNews) -> Bool { if case .disconnected = news { true } else { false } }
-        _ = try await alice.set(isBlocked: true, bobID)
+        _ = try await alice.with { try $0.contacts.set(isBlocked: true, bobID, $0) }
         await self.wait(for: hers, news: isOver)
         await self.wait(for: his, news: isOver)
         let waits = try await bob.send("no", to: aliceWords.id)

@@ -91,7 +91,7 @@ extension WhisperClient {
     }
 
     /// The keys of somebody are here: what waited for them goes.
-    func queueDeliveries(to member: WhisperID) throws(ClientStoreError) {
+    package func queueDeliveries(to member: WhisperID) throws(ClientStoreError) {
         for (copy, attempts) in try self.store.deliveries.queuedDeliveries(to: member) {
             self.groupOutbox.queued(copy, to: copy.member, attempts: attempts)
         }

@@ -203,7 +203,7 @@ extension WhisperClient {
             guard let member else { return }
             do throws(ContactError) {
                 // Queues what waits for them.
-                _ = try await self.fetchAndPin(member, name: nil, isStranger: true)
+                _ = try await self.contacts.fetchAndPin(member, name: nil, isStranger: true, self)
                 self.pump()
             } catch {
                 switch error {
