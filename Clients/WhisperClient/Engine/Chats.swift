@@ -56,8 +56,6 @@ extension WhisperClient: MailHost {
         return try self.store.chatState(of: place)
     }
 
-    package func oweBackup() { self.backups?.yield() }
-
     package func queued(_ id: UUIDText, in place: Conversation) {
         switch place {
         case .direct(let peer):

@@ -55,6 +55,7 @@ extension ServerHost {
 
 /// The host of the features of mail, which reach each other through it.
 package protocol MailHost: ServerHost, NearbyHost {
+    var backup: Backup { get }
     var contacts: Contacts { get }
     var disappearing: Disappearing { get }
     var transfers: Transfers { get }
@@ -65,6 +66,4 @@ package protocol MailHost: ServerHost, NearbyHost {
     func queueDeliveries(to member: WhisperID) throws(ClientStoreError)
     /// Cancels what waits for this person.
     func cancel(to recipient: WhisperID) throws(ClientStoreError) -> [Message]
-    /// The contacts differ from their backup.
-    func oweBackup()
 }

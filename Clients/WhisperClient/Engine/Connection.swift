@@ -19,8 +19,6 @@ extension WhisperClient {
         let (lookups, continuation) = AsyncStream.makeStream(
             of: WhisperID.self, bufferingPolicy: .bufferingOldest(ClientLimits.parkedSendersMax))
         self.lookups = continuation
-        let (wishes, backups) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        self.backups = backups
         let (tokenWishes, tokens) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         self.tokenWishes = tokens
         let (groupWishes, groups) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -29,14 +27,13 @@ extension WhisperClient {
             of: (@Sendable (isolated WhisperClient) async -> Void).self,
             bufferingPolicy: .bufferingOldest(ClientLimits.liveTasksWaitingMax))
         self.tasks = newTasks
-        let transfers = self.transfers.signals.map { $0.begin() }
+        let work = self.work.map { (calls: $0.signal.begin(), work: $0.work) }
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.keepTime() }
-            for calls in transfers {
-                group.addTask { for await _ in calls { await self.with { await $0.transfers.work($0) } } }
+            for (calls, work) in work {
+                group.addTask { for await _ in calls { await work(self) } }
             }
             group.addTask { for await stranger in lookups { await self.lookUp(stranger) } }
-            group.addTask { for await _ in wishes { await self.backUp() } }
             group.addTask { for await _ in tokenWishes { await self.sendTokens() } }
             group.addTask { for await _ in groupWishes { await self.tendGroups() } }
             group.addTask { await self.perform(tasks) }
@@ -49,6 +46,14 @@ extension WhisperClient {
         self.hangUp()
         self.strangers = [:]
         self.owesCaughtUp = false
+    }
+
+    /// Work of features, each in a task of its own while a connection lives. It begins with the session.
+    private var work: [(signal: WorkSignal, work: @Sendable (isolated WhisperClient) async -> Void)] {
+        var work: [(signal: WorkSignal, work: @Sendable (isolated WhisperClient) async -> Void)] = []
+        work.append((self.backup.signal, { await $0.backup.work($0) }))
+        for signal in self.transfers.signals { work.append((signal, { await $0.transfers.work($0) })) }
+        return work
     }
 
     /// Closes from our side; the machine has decided what follows.
@@ -198,10 +203,9 @@ extension WhisperClient {
                 self.groupOutbox.online()
                 self.banEnded()
                 self.publish(.connection(.online))
-                self.backups?.yield()
+                for (signal, _) in self.work { signal.wake() }
                 self.tokenWishes?.yield()
                 self.groupWishes?.yield()
-                self.transfers.wake()
                 self.liveBound()
                 self.calls.bound(self)
                 self.judgeStaleMail()

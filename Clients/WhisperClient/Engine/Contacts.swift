@@ -85,14 +85,14 @@ package struct Contacts: Sendable {
     package func remove(_ id: WhisperID, _ host: isolated some MailHost) throws(ClientStoreError) -> Bool {
         guard try self.store.contacts.remove(id, at: host.serverNow) else { return false }
         _ = try host.cancel(to: id)
-        host.oweBackup()
+        host.backup.wake()
         return true
     }
 
     private func told(_ change: ContactChange, _ host: isolated some MailHost) -> ContactChange {
         if case .changed(let contact) = change {
             host.publish(.contact(contact))
-            host.oweBackup()
+            host.backup.wake()
             // Read marks may be owed now.
             host.pump()
         }
@@ -143,7 +143,7 @@ package struct Contacts: Sendable {
         }
         switch pinning {
         case .pinned(let contact):
-            host.oweBackup()
+            host.backup.wake()
             do { try host.queueDeliveries(to: id) } catch { throw .store(error) }
             return contact
         case .nameTaken: throw .nameTaken

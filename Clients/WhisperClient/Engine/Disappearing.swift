@@ -51,7 +51,7 @@ package final class Disappearing {
         }
         if isNew {
             // A stranger whom a change goes to is a contact now.
-            host.oweBackup()
+            host.backup.wake()
             host.queued(id, in: place)
             if let ownID = host.id { host.publish(.passing(.timer(place, by: ownID, seconds: seconds))) }
             host.publish(.passing(.chat(state)))

@@ -34,7 +34,7 @@ extension WhisperClient {
         } catch {
             throw .store(error)
         }
-        if contact.isStranger { self.backups?.yield() }
+        if contact.isStranger { self.backup.wake() }
         self.outbox.queued(message.id, to: recipient)
         self.publish(.changed(message))
         self.pump()
@@ -64,7 +64,7 @@ extension WhisperClient {
         case .failure(let refusal): throw .refused(refusal)
         case .success(let (message, isNew)):
             guard isNew else { return message }
-            if contact.isStranger { self.backups?.yield() }
+            if contact.isStranger { self.backup.wake() }
             self.outbox.queued(id, to: peer)
             self.publish(.changed(message))
             self.pump()

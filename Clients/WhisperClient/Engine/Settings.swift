@@ -6,7 +6,7 @@ extension WhisperClient {
         let (before, after) = try self.store.set(changes)
         guard before != after else { return after }
         self.presence.forget(after, self)
-        if after.backsUp, !before.backsUp { self.backups?.yield() }
+        if after.backsUp, !before.backsUp { self.backup.wake() }
         self.publish(.passing(.settings(after)))
         return after
     }

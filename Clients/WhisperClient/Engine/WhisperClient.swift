@@ -49,12 +49,6 @@ package actor WhisperClient {
     var lookups: AsyncStream<WhisperID>.Continuation?
     /// Asks for the list of groups, and the keys of members, to be looked after.
     var groupWishes: AsyncStream<Void>.Continuation?
-    /// Asks for the backup to be looked after.
-    var backups: AsyncStream<Void>.Continuation?
-    /// The last published failure of the backup.
-    var backupTrouble: BackupNews?
-    /// The person here wants one backup, whatever the setting says.
-    var isBackupWanted = false
 
     // Live conversations (`Live/Engine`).
     package let streams: OwnStreams
@@ -66,6 +60,7 @@ package actor WhisperClient {
     var tasks: AsyncStream<@Sendable (isolated WhisperClient) async -> Void>.Continuation?
     package let rooms: RoomVisits
 
+    package let backup: Backup
     package let contacts: Contacts
     package let disappearing: Disappearing
     package let presence: Presence
@@ -104,6 +99,7 @@ package actor WhisperClient {
         self.conversations = LiveConversationCommands(store: live, server: server)
         self.liveProfile = LiveProfile(store: live, server: server)
         self.rooms = RoomVisits(keys: profile.keys, store: profile.store, logger: logger)
+        self.backup = Backup(keys: profile.keys, store: profile.store, server: server, logger: logger)
         self.contacts = Contacts(store: profile.store, server: server)
         self.transfers = Transfers(store: profile.store, files: profile.files, server: server)
         self.disappearing = try Disappearing(store: profile.store, at: wallClock())

@@ -8,6 +8,6 @@ extension Verb {
         type: "backupBegun", errors: [.noIdentity, .offline, .store],
         samples: ("{}", #"{"type":"backupBegun"}"#),
         .client { opened, _, _ in
-            guard try await opened.client.backUpNow() else { throw CoreError(.offline) }
+            guard try await opened.with({ try $0.backup.now($0) }) else { throw CoreError(.offline) }
         })
 }

@@ -102,7 +102,7 @@ package final class Transfers {
             }
             await self.files.release(local)
             host.publish(.changed(message))
-            if message.isDirect { host.oweBackup() }
+            if message.isDirect { host.backup.wake() }
             self.wake()
             return message
         } catch let error as FileError {
