@@ -116,7 +116,7 @@ extension Core {
             throw CoreError(.invalidField, "is no UUID of version 4", field: "clientId")
         }
         do {
-            let message = try await opened.client.send(text, to: peer, id: id, replyTo: nil)
+            let message = try await opened.with { try $0.outbox.send(text, to: .direct(peer), id: id, $0) }
             guard message.place == .direct(peer), message.content == .text(text) else {
                 throw CoreError(.conflict, field: "clientId")
             }

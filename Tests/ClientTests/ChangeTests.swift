@@ -391,7 +391,7 @@ extension EngineTests {
             let second = try await alice.send("second", to: bobID)
             await self.settled(alice, events, second.id, .sent)
             #expect(self.server.accepted.count == 2)
-            #expect(try await alice.retry(to: bobID).isEmpty)
+            #expect(try await alice.with { try $0.outbox.retry(in: .direct(bobID), $0) }.isEmpty)
             let third = try await alice.send("third", to: bobID)
             await self.settled(alice, events, third.id, .sent)
             #expect(self.server.accepted.count == 4)

@@ -195,12 +195,12 @@ import Testing
             let second = try await alice.send("second", to: bobID)
             await self.settled(alice, events, first.id, .failed(.forbidden))
             await self.settled(alice, events, second.id, .failed(.noSuchPerson))
-            let again = try await alice.retry(to: bobID)
+            let again = try await alice.with { try $0.outbox.retry(in: .direct(bobID), $0) }
             #expect(again.map(\.id) == [first.id, second.id])
             #expect(again.map(\.state) == [.queued, .queued])
             await self.settled(alice, events, second.id, .sent)
             #expect(self.server.accepted == ["\(first.id)", "\(second.id)"])
-            #expect(try await alice.retry(to: bobID).isEmpty)
+            #expect(try await alice.with { try $0.outbox.retry(in: .direct(bobID), $0) }.isEmpty)
         }
     }
 
@@ -212,8 +212,9 @@ import Testing
             _ = try alice.store.contacts.pin(
                 keys, of: bobID, name: "Bob", isBanned: false, at: Timestamp(milliseconds: 1))
             let waiting = [try await alice.send("no", to: bobID), try await alice.send("no", to: bobID)]
-            #expect(try await alice.cancel(to: bobID).map(\.id) == waiting.map(\.id))
-            #expect(try await alice.retry(to: bobID).isEmpty)
+            #expect(
+                try await alice.with { try $0.outbox.cancel(in: .direct(bobID), $0) }.map(\.id) == waiting.map(\.id))
+            #expect(try await alice.with { try $0.outbox.retry(in: .direct(bobID), $0) }.isEmpty)
         }
         let alice = try self.client("alice", aliceWords)
         let events = await alice.events()
@@ -415,4 +416,18 @@ import Testing
 extension Mnemonic {
     /// The id of these words where nobody else has it.
     var id: WhisperID { IdentityKeys(self).publicKeys.id(counter: 0) }
+}
+
+extension WhisperClient {
+    func send(
+        _ text: String, to peer: WhisperID, replyTo: MessageReference? = nil, expires: Int64? = nil
+    ) throws(SendError) -> Message {
+        try self.outbox.send(text, to: .direct(peer), replyTo: replyTo, expires: expires, self)
+    }
+
+    func change(
+        _ target: MessageReference, with peer: WhisperID, _ kind: MessageChange.Kind
+    ) throws(ChangeError) -> Message {
+        try self.outbox.change(target, in: .direct(peer), kind, self)
+    }
 }

@@ -37,7 +37,7 @@ private func converse(endpoint: String, in folder: String, say: @escaping @Senda
     try await alice.online {
         let bobID = try await talk(alice, with: Person("bob", in: folder, endpoint: endpoint), say: say)
         say("bob goes offline")
-        let later = try await alice.client.send("Read this when you are back.", to: bobID)
+        let later = try await alice.send("Read this when you are back.", to: bobID)
         try await alice.waits(for: "the server's word") { $0.isChange(of: later.id, to: .sent) }
         say("alice → server ✓ stored for bob: Read this when you are back.")
         let bob = try Person("bob", in: folder, endpoint: endpoint, isReturning: true)
@@ -61,7 +61,7 @@ private func talk(
         _ = try await alice.client.with { try await $0.contacts.add(bobID, name: "bob", $0) }
         say("alice fetched bob's keys; they belong to his id")
 
-        let hello = try await alice.client.send("Hello Bob, are you there?", to: bobID)
+        let hello = try await alice.send("Hello Bob, are you there?", to: bobID)
         try await bob.waits(for: "the message") { $0.isText("Hello Bob, are you there?") }
         say("alice → bob   Hello Bob, are you there?")
         try await alice.waits(for: "the delivery mark") { $0.isChange(of: hello.id, to: .delivered) }
@@ -72,7 +72,7 @@ private func talk(
         try await alice.waits(for: "the read mark") { $0.isChange(of: hello.id, to: .read) }
         say("alice sees that bob has read it")
 
-        _ = try await bob.client.send("Yes. Two gateways, two routers.", to: aliceID)
+        _ = try await bob.send("Yes. Two gateways, two routers.", to: aliceID)
         try await alice.waits(for: "the reply") { $0.isText("Yes. Two gateways, two routers.") }
         say("bob → alice   Yes. Two gateways, two routers.")
     }
@@ -105,6 +105,10 @@ private final class Person: Sendable {
             guard let id = await self.client.id else { throw ConversationFailure(step: "\(self.name) has no id") }
             return id
         }
+    }
+
+    func send(_ text: String, to peer: WhisperID) async throws -> Message {
+        try await self.client.with { try $0.outbox.send(text, to: .direct(peer), $0) }
     }
 
     /// Is connected while `body` runs.

@@ -1,4 +1,4 @@
-package import Contract
+import Contract
 
 /// The user's changes to a chat as a whole. Each is published to all subscribers.
 extension WhisperClient: MailHost {
@@ -54,16 +54,6 @@ extension WhisperClient: MailHost {
         }
         try self.tell(of: place)
         return try self.store.chatState(of: place)
-    }
-
-    package func queued(_ id: UUIDText, in place: Conversation) {
-        switch place {
-        case .direct(let peer):
-            self.outbox.queued(id, to: peer)
-            self.pump()
-        case .group:
-            do { self.queue(try self.store.deliveries.queuedDeliveries(of: id)) } catch { self.storeFailed(error) }
-        }
     }
 
     func tell(of place: Conversation) throws(ClientStoreError) {

@@ -54,16 +54,16 @@ extension ServerHost {
 }
 
 /// The host of the features of mail, which reach each other through it.
-package protocol MailHost: ServerHost, NearbyHost {
+package protocol MailHost: ServerHost {
     var backup: Backup { get }
     var contacts: Contacts { get }
     var disappearing: Disappearing { get }
+    var groups: KnownGroups { get }
+    var nearby: Nearby { get }
+    var outbox: Outbox { get }
     var transfers: Transfers { get }
 
-    /// A message or a change is kept, and may go.
-    func queued(_ id: UUIDText, in place: Conversation)
-    /// Copies for a group's member may go: the keys are here.
-    func queueDeliveries(to member: WhisperID) throws(ClientStoreError)
-    /// Cancels what waits for this person.
-    func cancel(to recipient: WhisperID) throws(ClientStoreError) -> [Message]
+    /// Verifies and stores messages that came together, by whichever way.
+    /// - Returns: the receipts that may go out.
+    func keep(_ messages: [MessageReceived]) -> [OwedReceipt]
 }

@@ -21,8 +21,6 @@ extension WhisperClient {
         self.lookups = continuation
         let (tokenWishes, tokens) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         self.tokenWishes = tokens
-        let (groupWishes, groups) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        self.groupWishes = groups
         let (tasks, newTasks) = AsyncStream.makeStream(
             of: (@Sendable (isolated WhisperClient) async -> Void).self,
             bufferingPolicy: .bufferingOldest(ClientLimits.liveTasksWaitingMax))
@@ -35,7 +33,6 @@ extension WhisperClient {
             }
             group.addTask { for await stranger in lookups { await self.lookUp(stranger) } }
             group.addTask { for await _ in tokenWishes { await self.sendTokens() } }
-            group.addTask { for await _ in groupWishes { await self.tendGroups() } }
             group.addTask { await self.perform(tasks) }
             for await event in link.events { self.take(event) }
             group.cancelAll()
@@ -52,6 +49,7 @@ extension WhisperClient {
     private var work: [(signal: WorkSignal, work: @Sendable (isolated WhisperClient) async -> Void)] {
         var work: [(signal: WorkSignal, work: @Sendable (isolated WhisperClient) async -> Void)] = []
         work.append((self.backup.signal, { await $0.backup.work($0) }))
+        work.append((self.groups.signal, { await $0.groups.work($0) }))
         for signal in self.transfers.signals { work.append((signal, { await $0.transfers.work($0) })) }
         return work
     }
@@ -69,8 +67,7 @@ extension WhisperClient {
         self.receipts.disconnected()
         self.liveDisconnected()
         self.presence.disconnected(self)
-        for verdict in self.outbox.disconnected() { self.apply(verdict) }
-        for verdict in self.groupOutbox.disconnected() { self.apply(verdict) }
+        self.outbox.disconnected(self)
     }
 
     private func take(_ event: LinkEvent) {
@@ -102,11 +99,18 @@ extension WhisperClient {
             self.learn(serverTime: pong.serverTime)
             self.ponged(pong.timestamp?.milliseconds ?? 0)
             self.rearmLater()
-        case let accepted as MessageAccepted: self.progress(accepted.messageID, .accepted, from: accepted.to)
+        case let accepted as MessageAccepted:
+            self.outbox.progress(accepted.messageID, .accepted, from: accepted.to, self)
         case let receipt as MessageDelivered:
-            self.progress(receipt.messageID, receipt.status == .read ? .read : .delivered, from: receipt.from)
-        case let expired as MessageExpired: self.progress(expired.messageID, .expired, from: expired.to)
-        case let event as GroupEvent: self.take(event, answering: message.requestID.flatMap { RequestTag($0) })
+            self.outbox.progress(
+                receipt.messageID, receipt.status == .read ? .read : .delivered, from: receipt.from, self)
+        case let expired as MessageExpired:
+            self.outbox.progress(expired.messageID, .expired, from: expired.to, self)
+        case let event as GroupEvent:
+            self.groups.take(event, self)
+            if case .question(let number)? = message.requestID.flatMap({ RequestTag($0) }) {
+                self.questions.answered(number, .success(event))
+            }
         case let received as MessageReceived: self.receive([received])
         case let page as PendingMessages:
             self.receive(page.messages)
@@ -168,10 +172,8 @@ extension WhisperClient {
             }
         if request == .login { self.trouble = "the server refused the login: \(refusal.message)" }
         switch tag {
-        case .message(let id):
-            self.apply(self.outbox.refused(id, code, retryAfter: retryAfter, at: .now, using: &self.random))
-        case .copy(let copy):
-            self.apply(self.groupOutbox.refused(copy, code, retryAfter: retryAfter, at: .now, using: &self.random))
+        case .message(let id): self.outbox.refused(id, code, retryAfter: retryAfter, self)
+        case .copy(let copy): self.outbox.refused(copy, code, retryAfter: retryAfter, self)
         case .receipt(let id): self.receiptRefused(id, code, retryAfter: retryAfter)
         case .call(let id): self.calls.refused(id, code, self)
         default: self.liveRefused(tag, code, retryAfter: retryAfter)
@@ -200,12 +202,10 @@ extension WhisperClient {
             case .sendProof: self.sendProof()
             case .bound:
                 self.outbox.online()
-                self.groupOutbox.online()
-                self.banEnded()
+                self.outbox.banEnded(self)
                 self.publish(.connection(.online))
                 for (signal, _) in self.work { signal.wake() }
                 self.tokenWishes?.yield()
-                self.groupWishes?.yield()
                 self.liveBound()
                 self.calls.bound(self)
                 self.judgeStaleMail()
@@ -213,8 +213,7 @@ extension WhisperClient {
                 self.perform(self.session.pingNow(at: .now, using: &self.random))
             case .forgetSession:
                 self.keep(nil)
-                for verdict in self.outbox.sessionLost() { self.apply(verdict) }
-                for verdict in self.groupOutbox.sessionLost() { self.apply(verdict) }
+                self.outbox.sessionLost(self)
             case .fetch(let cursor):
                 guard self.token != nil else { continue }
                 self.write(FetchPending(cursor: cursor, limit: Limits.fetchPendingMax), .fetch)

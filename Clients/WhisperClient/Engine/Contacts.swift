@@ -56,7 +56,7 @@ package struct Contacts: Sendable {
     ) throws(ClientStoreError) -> ContactChange {
         let change = self.told(try self.store.contacts.set(isBlocked: isBlocked, id), host)
         if isBlocked, case .changed = change {
-            _ = try host.cancel(to: id)
+            _ = try host.outbox.cancel(in: .direct(id), host)
             host.nearby.hangUp(on: id, host)
         }
         return change
@@ -84,7 +84,7 @@ package struct Contacts: Sendable {
     /// - Returns: whether there was such a contact.
     package func remove(_ id: WhisperID, _ host: isolated some MailHost) throws(ClientStoreError) -> Bool {
         guard try self.store.contacts.remove(id, at: host.serverNow) else { return false }
-        _ = try host.cancel(to: id)
+        _ = try host.outbox.cancel(in: .direct(id), host)
         host.backup.wake()
         return true
     }
@@ -144,12 +144,28 @@ package struct Contacts: Sendable {
         switch pinning {
         case .pinned(let contact):
             host.backup.wake()
-            do { try host.queueDeliveries(to: id) } catch { throw .store(error) }
+            do { try host.outbox.queueCopies(to: id) } catch { throw .store(error) }
             return contact
         case .nameTaken: throw .nameTaken
         case .changedKeys:
             host.publish(.alarm(.changedKeys(of: id)))
             throw .changedKeys
+        }
+    }
+
+    /// Pins the keys that a stranger nearby has proven.
+    /// - Returns: `nil` if other keys of this identity are pinned.
+    func pinStranger(
+        _ id: WhisperID, _ keys: PublicKeys, _ host: isolated some MailHost
+    ) throws(ClientStoreError) -> Contact? {
+        do throws(ContactError) {
+            let stranger = try self.pin(keys, of: id, name: nil, isBanned: nil, isStranger: true, isNews: true, host)
+            host.publish(.request(stranger))
+            return stranger
+        } catch .store(let error) {
+            throw error
+        } catch {
+            return nil
         }
     }
 

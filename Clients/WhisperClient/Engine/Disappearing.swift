@@ -35,7 +35,8 @@ package final class Disappearing {
         _ seconds: Int64, in place: Conversation, _ host: isolated some MailHost
     ) throws(ChangeError) -> ChatState {
         precondition(seconds == 0 || ChatTimer.isTime(seconds))
-        do { _ = try self.store.writable(place, as: host.id) } catch { throw .send(error) }
+        let reader: Reader
+        do { reader = try self.store.reader(in: place, as: host.id) } catch { throw .send(error) }
         let id = UUIDText.random()
         let isNew: Bool
         let state: ChatState
@@ -50,9 +51,8 @@ package final class Disappearing {
             throw .refused(.notFound)
         }
         if isNew {
-            // A stranger whom a change goes to is a contact now.
-            host.backup.wake()
-            host.queued(id, in: place)
+            if reader.isStranger { host.backup.wake() }
+            host.outbox.queued(id, in: place, host)
             if let ownID = host.id { host.publish(.passing(.timer(place, by: ownID, seconds: seconds))) }
             host.publish(.passing(.chat(state)))
         }

@@ -34,7 +34,7 @@ extension WhisperClient {
                 self.publish(event)
                 if case .passing(.timer(let place, _, _)) = event { try self.tell(of: place) }
             }
-            if try self.store.groups.owesGroupList() { self.groupWishes?.yield() }
+            if try self.store.groups.owesGroupList() { self.groups.signal.wake() }
             for suspicion in suspicions {
                 let count = try self.store.quarantineCounts()[suspicion] ?? 1
                 self.publish(.alarm(.suspiciousMail(suspicion, count: count)))

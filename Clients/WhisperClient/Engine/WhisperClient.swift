@@ -20,8 +20,6 @@ package actor WhisperClient {
     private let profile: Profile
 
     var session: SessionMachine
-    var outbox = OutboxMachine<UUIDText>()
-    var groupOutbox = OutboxMachine<GroupDeliveryID>()
     var random = SystemRandomNumberGenerator()
 
     /// Known since the first login.
@@ -47,8 +45,6 @@ package actor WhisperClient {
     /// The last page has come, and has not been announced.
     var owesCaughtUp = false
     var lookups: AsyncStream<WhisperID>.Continuation?
-    /// Asks for the list of groups, and the keys of members, to be looked after.
-    var groupWishes: AsyncStream<Void>.Continuation?
 
     // Live conversations (`Live/Engine`).
     package let streams: OwnStreams
@@ -63,10 +59,11 @@ package actor WhisperClient {
     package let backup: Backup
     package let contacts: Contacts
     package let disappearing: Disappearing
+    package let groups: KnownGroups
+    package let nearby: Nearby
+    package let outbox: Outbox
     package let presence: Presence
     package let calls: Calls
-
-    package let nearby: Nearby
     package let transfers: Transfers
 
     /// Asks for the push tokens to be sent.
@@ -100,6 +97,7 @@ package actor WhisperClient {
         self.liveProfile = LiveProfile(store: live, server: server)
         self.rooms = RoomVisits(keys: profile.keys, store: profile.store, logger: logger)
         self.backup = Backup(keys: profile.keys, store: profile.store, server: server, logger: logger)
+        self.groups = KnownGroups(keys: profile.keys, store: profile.store, logger: logger)
         self.contacts = Contacts(store: profile.store, server: server)
         self.transfers = Transfers(store: profile.store, files: profile.files, server: server)
         self.disappearing = try Disappearing(store: profile.store, at: wallClock())
@@ -116,16 +114,7 @@ package actor WhisperClient {
         self.token = try profile.store.settings.session()
         self.session = SessionMachine(knowsID: self.id != nil, at: .now)
         try profile.store.events.dropStaleEvents(at: wallClock())
-        for message in try profile.store.messages.unsettled() {
-            self.outbox.queued(message.id, to: message.to, attempts: message.attempts)
-        }
-        for (copy, attempts) in try profile.store.deliveries.queuedDeliveries() {
-            self.groupOutbox.queued(copy, to: copy.member, attempts: attempts)
-        }
-        if try profile.store.settings.isOutboxPaused() {
-            self.outbox.pause()
-            self.groupOutbox.pause()
-        }
+        self.outbox = try Outbox(keys: profile.keys, store: profile.store, logger: logger)
     }
 
     // MARK: Life
@@ -142,7 +131,7 @@ package actor WhisperClient {
                 self.publish(.connection(.away(why: self.trouble, retryIn: until - .now)))
                 await self.timer.sleep(until: until)
             case .stop(let reason):
-                if case .banned(let until) = reason { self.banned(Ban(until: until)) }
+                if case .banned(let until) = reason { self.outbox.banned(Ban(until: until)) }
                 self.publish(.connection(.stopped(reason)))
                 for subscriber in self.subscribers.values { subscriber.finish() }
                 return reason
@@ -243,15 +232,26 @@ package actor WhisperClient {
     private var nextWake: ContinuousClock.Instant? {
         let receipts = self.session.isBound ? self.receipts.nextWake : nil
         return [
-            self.session.nextWake, self.outbox.nextWake, self.groupOutbox.nextWake, receipts, self.liveWake,
+            self.session.nextWake, self.outbox.nextWake, receipts, self.liveWake,
             self.presence.nextWake, self.calls.nextWake,
         ].compactMap { $0 }.min()
     }
 
+    package func pump() {
+        do {
+            try self.nearby.pump(self)
+            try self.outbox.pump(self)
+        } catch {
+            return self.storeFailed(error)
+        }
+        self.pumpReceipts()
+        self.streams.pump(self)
+        self.rearm()
+    }
+
     private func tick() {
         self.perform(self.session.timerFired(at: .now, using: &self.random))
-        for verdict in self.outbox.timerFired(at: .now, using: &self.random) { self.apply(verdict) }
-        for verdict in self.groupOutbox.timerFired(at: .now, using: &self.random) { self.apply(verdict) }
+        self.outbox.tick(self)
         self.liveTick()
         self.presence.tick(self)
         self.calls.tick(self)

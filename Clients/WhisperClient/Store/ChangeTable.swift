@@ -2,16 +2,17 @@ package import Contract
 import FoundationEssentials
 import SQLite
 
-/// Our own message or change to a peer, as it is to be sealed.
+/// Our own message or change to a peer, or one member's copy of it, as it is to be sealed.
 package struct OutgoingMail: Sendable, Equatable {
     package var id: UUIDText
     package var to: WhisperID
+    package var groupID: String?
     package var body: [UInt8]
     /// The type in the envelope.
     package var messageType: String
     /// Time of its earlier signature, or of its first one; `nil`: the time of the attempt is signed.
     package var signedAt: Timestamp?
-    /// `nil` for a change, which is no message of its own.
+    /// `nil` for a change, which is no message of its own, and for a copy.
     package var message: Message?
     /// The message's file, if it has one.
     package var file: OutgoingFile?
@@ -178,7 +179,7 @@ package struct ChangeTable: Sendable {
             else { return nil }
             return OutgoingMail(
                 id: id, to: peer, body: row["body"] as [UInt8], messageType: "system",
-                signedAt: Self.signedTime(row["signed_at"]), message: nil)
+                signedAt: Self.signedTime(row["signed_at"]))
         }
     }
 

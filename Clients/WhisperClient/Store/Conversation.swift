@@ -37,13 +37,35 @@ package enum Conversation: Hashable, Sendable {
     }
 }
 
+/// A conversation that may be written to.
+struct Reader {
+    /// Named by a message: the peer, or ourselves for a group.
+    var peer: WhisperID
+    /// `nil` for a person.
+    var group: Group?
+    /// A message makes this stranger a contact.
+    var isStranger = false
+
+    func message(_ text: String, id: UUIDText?, replyTo: MessageReference?, at time: Timestamp) -> Message {
+        Message(
+            id: id ?? .random(), peer: self.peer, groupID: self.group?.id, direction: .outgoing(.queued),
+            content: .text(text), time: time, replyTo: replyTo)
+    }
+}
+
 extension ClientStore {
-    /// - Returns: whom a message there names: the peer, or ourselves for a group.
     /// - Throws: why nothing may be written there.
-    func writable(_ place: Conversation, as ownID: WhisperID?) throws(SendError) -> WhisperID {
+    func reader(in place: Conversation, as ownID: WhisperID?) throws(SendError) -> Reader {
         switch place {
-        case .direct(let peer): try self.contacts.writable(peer).id
-        case .group(let id): try self.groups.writable(id, as: ownID).ownID
+        case .direct(let peer):
+            let contact = try self.contacts.writable(peer)
+            return Reader(peer: peer, isStranger: contact.isStranger)
+        case .group(let id):
+            let group: Group?
+            do { group = try self.groups.group(id) } catch { throw .store(error) }
+            guard let group, let ownID else { throw .unknownGroup }
+            guard group.isMember else { throw .notMember }
+            return Reader(peer: ownID, group: group)
         }
     }
 }

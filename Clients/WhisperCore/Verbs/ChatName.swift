@@ -45,18 +45,6 @@ extension OpenCore {
     }
 }
 
-extension WhisperClient {
-    /// Changes a message of a chat.
-    func change(
-        _ target: MessageReference, in place: Conversation, _ kind: MessageChange.Kind
-    ) throws(ChangeError) -> Message {
-        switch place {
-        case .direct(let peer): try self.change(target, with: peer, kind)
-        case .group(let id): try self.change(target, inGroup: id, kind)
-        }
-    }
-}
-
 extension CoreError {
     init(of error: GroupError) {
         switch error {

@@ -20,9 +20,11 @@ extension Verb {
             #"{"type":"group","group":\#(Shapes.groupSample)}"#
         ),
         .client { opened, parameters, json in
-            let group = try await opened.client.admit(
-                try parameters[Self.members], to: try opened.group(try parameters[Self.groupID]).id,
-                isAgreed: try parameters[Self.isAgreed] ?? false)
+            let group = try await opened.with {
+                try $0.groups.admit(
+                    try parameters[Self.members], to: try opened.group(try parameters[Self.groupID]).id,
+                    isAgreed: try parameters[Self.isAgreed] ?? false, $0)
+            }
             json.add("group", object: group) { Shapes.write($0, &$1) }
         })
 }

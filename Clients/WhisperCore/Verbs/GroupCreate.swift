@@ -18,8 +18,10 @@ extension Verb {
             #"{"title":"Hiking","members":["WSP-AAAA-AAAA-AAAA"]}"#, #"{"type":"group","group":\#(Shapes.groupSample)}"#
         ),
         .server { opened, parameters, json in
-            let group = try await opened.client.createGroup(
-                title: try parameters[Self.title], members: try parameters[Self.members])
+            let group = try await opened.with {
+                try await $0.groups.create(
+                    title: try parameters[Self.title], members: try parameters[Self.members], $0)
+            }
             json.add("group", object: group) { Shapes.write($0, &$1) }
         })
 }

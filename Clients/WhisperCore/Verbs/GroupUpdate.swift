@@ -30,11 +30,10 @@ extension Verb {
             var roles: [WhisperID: GroupRole] = [:]
             for person in try parameters[Self.admins] { roles[person] = .admin }
             for person in try parameters[Self.members] { roles[person] = .member }
-            let group = try await opened.client.updateGroup(
-                id,
-                GroupUpdateOrder(
-                    title: try parameters[Self.title], added: try parameters[Self.add],
-                    removed: try parameters[Self.remove], roles: roles))
+            let order = GroupUpdateOrder(
+                title: try parameters[Self.title], added: try parameters[Self.add],
+                removed: try parameters[Self.remove], roles: roles)
+            let group = try await opened.with { try await $0.groups.update(id, order, $0) }
             json.add("group", object: group) { Shapes.write($0, &$1) }
         })
 }

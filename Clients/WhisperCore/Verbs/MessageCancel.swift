@@ -11,11 +11,7 @@ extension Verb {
         errors: [.noIdentity, .store],
         samples: (#"{"chat":"WSP-AAAA-AAAA-AAAA"}"#, #"{"type":"cancelled","count":1}"#),
         .client { opened, parameters, json in
-            let messages =
-                switch try parameters[Self.chat] {
-                case .direct(let peer): try await opened.client.cancel(to: peer)
-                case .group(let id): try await opened.client.cancel(inGroup: id)
-                }
+            let messages = try await opened.with { try $0.outbox.cancel(in: try parameters[Self.chat], $0) }
             json.add("count", Int64(messages.count))
         })
 }

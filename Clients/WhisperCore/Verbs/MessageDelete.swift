@@ -18,7 +18,7 @@ extension Verb {
         ),
         .client { opened, parameters, json in
             let (message, reference) = try opened.ours(try parameters[Self.messageID])
-            let changed = try await opened.client.change(reference, in: message.place, .delete)
+            let changed = try await opened.with { try $0.outbox.change(reference, in: message.place, .delete, $0) }
             json.add("message", object: changed) { Shapes.write($0, &$1) }
         })
 }

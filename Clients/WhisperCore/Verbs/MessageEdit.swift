@@ -23,8 +23,9 @@ extension Verb {
             let (message, reference) = try opened.ours(try parameters[Self.messageID])
             let text = try parameters[Self.text]
             let mentions = try ExtrasShapes.check(try parameters[ExtrasShapes.mentions], in: text)
-            let changed = try await opened.client.change(
-                reference, in: message.place, .edit(text, mentions))
+            let changed = try await opened.with {
+                try $0.outbox.change(reference, in: message.place, .edit(text, mentions), $0)
+            }
             json.add("message", object: changed) { Shapes.write($0, &$1) }
         })
 }

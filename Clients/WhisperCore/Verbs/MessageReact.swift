@@ -32,7 +32,7 @@ extension Verb {
             }
             let reference = try opened.reference(
                 to: try parameters[Self.messageID], in: chat, by: try parameters[Self.from], field: "messageId")
-            let changed = try await opened.client.change(reference, in: chat, .react(reaction))
+            let changed = try await opened.with { try $0.outbox.change(reference, in: chat, .react(reaction), $0) }
             json.add("message", object: changed) { Shapes.write($0, &$1) }
         })
 }

@@ -19,11 +19,7 @@ extension Verb {
             #"{"type":"queued","count":1,"messageIds":["9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10"]}"#
         ),
         .client { opened, parameters, json in
-            let messages =
-                switch try parameters[Self.chat] {
-                case .direct(let peer): try await opened.client.retry(to: peer)
-                case .group(let id): try await opened.client.retry(inGroup: id)
-                }
+            let messages = try await opened.with { try $0.outbox.retry(in: try parameters[Self.chat], $0) }
             json.add("count", Int64(messages.count))
             json.add("messageIds", strings: messages.map { "\($0.id)" })
         })

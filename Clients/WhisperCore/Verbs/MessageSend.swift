@@ -48,15 +48,10 @@ extension Verb {
             let clientID = try parameters[Self.clientID]
             let expires = try parameters[Self.expires]
             let mentions = try ExtrasShapes.check(try parameters[ExtrasShapes.mentions], in: text)
-            let message =
-                switch to {
-                case .direct(let peer):
-                    try await opened.client.send(
-                        text, to: peer, id: clientID, replyTo: replyTo, expires: expires, mentions: mentions)
-                case .group(let id):
-                    try await opened.client.send(
-                        text, toGroup: id, id: clientID, replyTo: replyTo, expires: expires, mentions: mentions)
-                }
+            let message = try await opened.with {
+                try $0.outbox.send(
+                    text, to: to, id: clientID, replyTo: replyTo, expires: expires, mentions: mentions, $0)
+            }
             guard message.place == to, message.content == .text(text) else {
                 throw CoreError(.conflict, field: "clientId")
             }

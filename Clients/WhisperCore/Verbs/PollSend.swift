@@ -34,11 +34,7 @@ extension Verb {
                 until: try parameters[Self.until])
             guard let poll else { throw CoreError(.tooLong, "has an option with too many bytes", field: "options") }
             let id = try parameters[Self.clientID]
-            let message =
-                switch to {
-                case .direct(let peer): try await opened.client.send(text, to: peer, id: id, poll: poll)
-                case .group(let group): try await opened.client.send(text, toGroup: group, id: id, poll: poll)
-                }
+            let message = try await opened.with { try $0.outbox.send(text, to: to, id: id, poll: poll, $0) }
             guard message.place == to, message.content == .text(text) else {
                 throw CoreError(.conflict, field: "clientId")
             }

@@ -29,8 +29,9 @@ extension Verb {
             let chat = try parameters[Self.chat]
             let reference = try opened.reference(
                 to: try parameters[Self.messageID], in: chat, by: try parameters[Self.from], field: "messageId")
-            let changed = try await opened.client.change(
-                reference, in: chat, .vote(try parameters[Self.choices].map { Int($0) }))
+            let changed = try await opened.with {
+                try $0.outbox.change(reference, in: chat, .vote(try parameters[Self.choices].map { Int($0) }), $0)
+            }
             json.add("message", object: changed) { Shapes.write($0, &$1) }
         })
 }

@@ -68,7 +68,7 @@ package final class Transfers {
             guard text.utf8.count <= ClientLimits.textBytesMax else { throw SendError.tooLong(bytes: text.utf8.count) }
             if let id, let known = try self.store.messages.outgoing(id) { return known }
             if let ownID = host.id, place == .direct(ownID) { throw SendError.toSelf }
-            let peer = try self.store.writable(place, as: host.id)
+            let reader = try self.store.reader(in: place, as: host.id)
             let local = "\(UUIDText.random())"
             let secret = FileSecret.random()
             let size: Int64
@@ -82,10 +82,7 @@ package final class Transfers {
             let details = FileDetails(
                 name: name ?? last.flatMap { FileDetails.isName($0) ? $0 : nil }, type: type, size: size,
                 thumbnail: thumbnail, voice: voice)
-            var message = Message(
-                id: id ?? .random(), peer: peer, groupID: nil, direction: .outgoing(.queued), content: .text(text),
-                time: host.serverNow, replyTo: replyTo)
-            if case .group(let group) = place { message.groupID = group }
+            var message = reader.message(text, id: id, replyTo: replyTo, at: host.serverNow)
             message.attachment = Attachment(details: details, state: .waiting)
             do {
                 message.expires = try self.store.disappearing.seconds(of: message, chosen: nil)
@@ -102,7 +99,7 @@ package final class Transfers {
             }
             await self.files.release(local)
             host.publish(.changed(message))
-            if message.isDirect { host.backup.wake() }
+            if reader.isStranger { host.backup.wake() }
             self.wake()
             return message
         } catch let error as FileError {
@@ -242,7 +239,7 @@ package final class Transfers {
         case .complete where transfer.isUpload:
             guard let message = try self.store.transfers.uploaded(transfer.number) else { return }
             host.publish(.changed(message))
-            host.queued(message.id, in: message.place)
+            host.outbox.queued(message.id, in: message.place, host)
         case .complete:
             if let message = try self.store.transfers.downloaded(transfer.number) { host.publish(.changed(message)) }
             await self.sweep(host)

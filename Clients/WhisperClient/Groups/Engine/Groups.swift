@@ -1,4 +1,5 @@
 package import Contract
+import Logging
 
 /// A change of a group, applied as a whole or not at all.
 package struct GroupUpdateOrder: Sendable, Equatable {
@@ -37,40 +38,56 @@ package enum GroupError: Error, Equatable {
 }
 
 /// Groups: made, changed, and known as the server tells of them.
-extension WhisperClient {
-    package func createGroup(title: String, members: [WhisperID]) async throws(GroupError) -> Group {
-        guard self.token != nil else { throw .offline }
+package final class KnownGroups {
+    private let keys: IdentityKeys
+    private let store: ClientStore
+    private let logger: Logger
+    let signal = WorkSignal()
+
+    init(keys: IdentityKeys, store: ClientStore, logger: Logger) {
+        self.keys = keys
+        self.store = store
+        self.logger = logger
+    }
+
+    package func create(
+        title: String, members: [WhisperID], _ host: isolated some MailHost
+    ) async throws(GroupError) -> Group {
+        guard host.token != nil else { throw .offline }
         let signed = self.keys.pair.signed(
-            GroupUpdateOrder(title: title, added: members), of: nil, revision: 0, at: self.serverNow)
-        return try await self.group(by: GroupCreate(signed), adding: members, to: nil)
+            GroupUpdateOrder(title: title, added: members), of: nil, revision: 0, at: host.serverNow)
+        return try await self.group(by: GroupCreate(signed), adding: members, to: nil, host)
     }
 
     /// - Parameter id: in lower case, with its prefix.
-    package func updateGroup(_ id: String, _ update: GroupUpdateOrder) async throws(GroupError) -> Group {
-        guard self.token != nil else { throw .offline }
+    package func update(
+        _ id: String, _ update: GroupUpdateOrder, _ host: isolated some MailHost
+    ) async throws(GroupError) -> Group {
+        guard host.token != nil else { throw .offline }
         let group: Group?
         do { group = try self.store.groups.group(id) } catch { throw .store(error) }
         guard let group, let uuid = GroupIDText.uuid(group.id) else { throw .unknownGroup }
         guard group.isMember else { throw .notMember }
-        let signed = self.keys.pair.signed(update, of: group.id, revision: group.revision, at: self.serverNow)
-        return try await self.group(by: GroupUpdate(signed, of: uuid), adding: update.added, to: id)
+        let signed = self.keys.pair.signed(update, of: group.id, revision: group.revision, at: host.serverNow)
+        return try await self.group(by: GroupUpdate(signed, of: uuid), adding: update.added, to: id, host)
     }
 
-    package func leaveGroup(_ id: String) async throws(GroupError) -> Group {
-        guard let ownID = self.id else { throw .offline }
-        return try await self.updateGroup(id, GroupUpdateOrder(removed: [ownID]))
+    package func leave(_ id: String, _ host: isolated some MailHost) async throws(GroupError) -> Group {
+        guard let ownID = host.id else { throw .offline }
+        return try await self.update(id, GroupUpdateOrder(removed: [ownID]), host)
     }
 
     /// - Parameters:
     ///   - members: whom the person here adds, as nobody else can know.
     ///   - id: `nil` for a group to be made.
     private func group(
-        by frame: some ClientFrame, adding members: [WhisperID], to id: String?
+        by frame: some ClientFrame, adding members: [WhisperID], to id: String?,
+        _ host: isolated some MailHost
     ) async throws(GroupError) -> Group {
         let answer: (any ServerFrame)?
         do { try self.store.newcomers.expect(members, in: id) } catch { throw .store(error) }
         do throws(LiveError) {
-            answer = try await self.ask(frame)
+            answer = try await host.ask(frame)
         } catch {
             // Without an answer it may have been done.
             let refusal: GroupError
@@ -82,7 +99,7 @@ extension WhisperClient {
             do { try self.store.newcomers.expectNobody(in: id) } catch { throw .store(error) }
             throw refusal
         }
-        guard let event = answer as? GroupEvent, let ownID = self.id else { throw .noAnswer }
+        guard let event = answer as? GroupEvent, let ownID = host.id else { throw .noAnswer }
         let group = Group(event.group, ownID: ownID)
         do {
             try self.store.newcomers.expectNobody(in: id)
@@ -95,7 +112,9 @@ extension WhisperClient {
     /// The person here has seen these members: what waits for them goes.
     /// - Parameter isAgreed: whether the person was asked, and not only shown.
     /// - Throws: `.notAgreed` if that is needed.
-    package func admit(_ members: [WhisperID], to id: String, isAgreed: Bool) throws(GroupError) -> Group {
+    package func admit(
+        _ members: [WhisperID], to id: String, isAgreed: Bool, _ host: isolated some MailHost
+    ) throws(GroupError) -> Group {
         do {
             guard let group = try self.store.groups.group(id) else { throw GroupError.unknownGroup }
             let newcomers = members.filter(group.newcomers.contains)
@@ -106,8 +125,8 @@ extension WhisperClient {
             else {
                 return group
             }
-            self.publish(.group(admitted, GroupChange()))
-            self.queue(ready)
+            host.publish(.group(admitted, GroupChange()))
+            host.outbox.queued(ready, host)
             return admitted
         } catch let error as GroupError {
             throw error
@@ -118,22 +137,20 @@ extension WhisperClient {
 
     // MARK: What the server tells
 
-    /// - Parameter tag: of our question, if the frame answers one.
-    func take(_ event: GroupEvent, answering tag: RequestTag?) {
-        guard let ownID = self.id else { return }
+    func take(_ event: GroupEvent, _ host: isolated some MailHost) {
+        guard let ownID = host.id else { return }
         let group = Group(event.group, ownID: ownID)
         var change = GroupChange(actor: event.actor, added: event.added, removed: event.removed)
         do {
             change.vouched = try self.vouched(for: event)
-            self.keep(group, change)
+            self.keep(group, change, host)
             // The list may have brought this revision before its event, which alone says who vouches for whom.
             if try self.store.groups.group(group.id)?.revision == group.revision {
-                _ = try? self.admit(change.vouched.sorted(), to: group.id, isAgreed: true)
+                _ = try? self.admit(change.vouched.sorted(), to: group.id, isAgreed: true, host)
             }
         } catch {
-            return self.storeFailed(error)
+            host.storeFailed(error)
         }
-        if case .question(let number)? = tag { self.questions.answered(number, .success(event)) }
     }
 
     /// The members that the actor's signature adds. It counts if the actor's keys are pinned here, and the actor was
@@ -150,82 +167,72 @@ extension WhisperClient {
         return Set(signed.added)
     }
 
-    private func keep(_ group: Group, _ change: GroupChange) {
+    private func keep(_ group: Group, _ change: GroupChange, _ host: isolated some MailHost) {
         do {
-            if let kept = try self.store.groups.keep(group, change) { self.publish(.group(kept, change)) }
+            if let kept = try self.store.groups.keep(group, change) { host.publish(.group(kept, change)) }
         } catch {
-            self.storeFailed(error)
+            host.storeFailed(error)
         }
     }
 
     // MARK: What is to be asked
 
     /// Asks for the list of groups if it is owed, and for the keys of members. One at a time, as long as a connection lives.
-    func tendGroups() async {
+    func work(_ host: isolated some MailHost) async {
         do {
-            if try self.store.groups.owesGroupList() { try await self.listGroups() }
+            if try self.store.groups.owesGroupList() { try await self.list(host) }
         } catch {
             self.logger.debug("the list of groups could not be fetched")
         }
-        await self.lookUpMembers()
+        await self.lookUpMembers(host)
     }
 
-    private func listGroups() async throws {
+    private func list(_ host: isolated some MailHost) async throws {
         let known = try self.store.groups.groupRevisions()
         var ids: Set<String> = []
         var cursor: String?
         // The server ends its list long before this bound.
         for _ in 0..<ClientLimits.groupPagesMax {
-            guard self.token != nil, let ownID = self.id else { return }
-            guard let page = try await self.ask(GroupList(cursor: cursor)) as? Groups else { return }
+            guard host.token != nil, let ownID = host.id else { return }
+            guard let page = try await host.ask(GroupList(cursor: cursor)) as? Groups else { return }
             for description in page.groups {
                 let group = Group(description, ownID: ownID)
                 ids.insert(group.id)
-                self.keep(group, GroupChange())
+                self.keep(group, GroupChange(), host)
             }
             cursor = page.nextCursor
             guard cursor == nil else { continue }
             for left in try self.store.groups.groupsListed(ids, known: known) {
-                self.publish(.group(left, GroupChange()))
+                host.publish(.group(left, GroupChange()))
             }
             return
         }
     }
 
     /// Fetches the keys of members for whom a copy waits.
-    private func lookUpMembers() async {
+    private func lookUpMembers(_ host: isolated some MailHost) async {
         var tried: Set<WhisperID> = []
-        while self.session.isBound, !Task.isCancelled, tried.count < ClientLimits.groupMembersLookedUpMax {
+        while host.isOnline, !Task.isCancelled, tried.count < ClientLimits.groupMembersLookedUpMax {
             let member: WhisperID?
             do { member = try self.store.deliveries.memberWithoutKeys(except: tried) } catch {
-                return self.storeFailed(error)
+                return host.storeFailed(error)
             }
             guard let member else { return }
             do throws(ContactError) {
                 // Queues what waits for them.
-                _ = try await self.contacts.fetchAndPin(member, name: nil, isStranger: true, self)
-                self.pump()
+                _ = try await host.contacts.fetchAndPin(member, name: nil, isStranger: true, host)
+                host.pump()
             } catch {
                 switch error {
-                case .noSuchPerson: self.giveUp(to: member, .noSuchPerson)
-                case .foreignKeys, .changedKeys: self.giveUp(to: member, .badKey)
-                case .store(let error): return self.storeFailed(error)
+                case .noSuchPerson: host.outbox.giveUpCopies(to: member, .noSuchPerson, host)
+                case .foreignKeys, .changedKeys: host.outbox.giveUpCopies(to: member, .badKey, host)
+                case .store(let error): return host.storeFailed(error)
                 case .server, .unreachable:
                     // Mostly too many questions at once. The others have their turn later too.
                     try? await Task.sleep(for: ClientLimits.memberLookupPause)
                 case .offline, .isSelf, .nameTaken: tried.insert(member)
                 }
             }
-        }
-    }
-
-    private func giveUp(to member: WhisperID, _ reason: FailureReason) {
-        do {
-            for copy in try self.store.deliveries.waitingDeliveries(to: member) {
-                try self.move(copy, to: .failed(reason))
-            }
-        } catch {
-            self.storeFailed(error)
         }
     }
 }

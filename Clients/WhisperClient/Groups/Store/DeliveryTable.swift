@@ -2,18 +2,6 @@ package import Contract
 import FoundationEssentials
 import SQLite
 
-/// One member's copy, as it is to be sealed.
-package struct GroupMail: Sendable, Equatable {
-    package var groupID: String
-    package var body: [UInt8]
-    /// The type in the envelope.
-    package var messageType: String
-    /// Time of its earlier signature; `nil`: the time of the attempt is signed.
-    package var signedAt: Timestamp?
-    /// The message's file, if it has one.
-    package var file: OutgoingFile?
-}
-
 /// Messages to groups, copy by copy: `group_sendings` and `group_deliveries`.
 ///
 /// A sending is a message, whose text stands in `messages`, or a change with a body of its own. A change that everybody's
@@ -117,8 +105,8 @@ package struct DeliveryTable: Sendable {
     // MARK: Sending
 
     /// The copy as it is to be sent; `nil` if its message was deleted meanwhile, or the copy does not wait.
-    package func mail(_ copy: GroupDeliveryID) throws(ClientStoreError) -> GroupMail? {
-        try self.store.read { database -> GroupMail? in
+    package func mail(_ copy: GroupDeliveryID) throws(ClientStoreError) -> OutgoingMail? {
+        try self.store.read { database -> OutgoingMail? in
             let sql = """
                 SELECT group_sendings.*, signed_at FROM group_sendings
                     JOIN group_deliveries ON sending = number AND member = ?
@@ -131,18 +119,18 @@ package struct DeliveryTable: Sendable {
             let signedAt = (row["signed_at"] as Int64?).map { Timestamp(milliseconds: $0) }
             if let body = row["body"] as [UInt8]? {
                 // A change. Reactions and deletions that an earlier release queued have no sentence: they must not show as a text.
-                return GroupMail(
-                    groupID: row["group_id"], body: Array(body), messageType: body.first == 0 ? "file" : "text",
-                    signedAt: signedAt)
+                return OutgoingMail(
+                    id: copy.id, to: copy.member, groupID: row["group_id"], body: Array(body),
+                    messageType: body.first == 0 ? "file" : "text", signedAt: signedAt)
             }
             guard let kept = try MessageTable.outgoingRow(copy.id, in: database),
                 let message = MessageTable.message(kept), case .text(let text) = message.content
             else { return nil }
             let file = try TransferTable.outgoingFile(kept)
             let body = MessageBody(text, file, of: message)
-            return GroupMail(
-                groupID: row["group_id"], body: body.bytes, messageType: body.messageType, signedAt: signedAt,
-                file: file)
+            return OutgoingMail(
+                id: copy.id, to: copy.member, groupID: row["group_id"], body: body.bytes,
+                messageType: body.messageType, signedAt: signedAt, file: file)
         }
     }
 

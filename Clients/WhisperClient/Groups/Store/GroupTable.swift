@@ -117,15 +117,6 @@ package struct GroupTable: Sendable {
         try self.store.read { try Self.group(id, in: $0) }
     }
 
-    /// - Returns: the group, if we may write to it, and who we are.
-    func writable(_ id: String, as ownID: WhisperID?) throws(SendError) -> (group: Group, ownID: WhisperID) {
-        let group: Group?
-        do { group = try self.group(id) } catch { throw .store(error) }
-        guard let group, let ownID else { throw .unknownGroup }
-        guard group.isMember else { throw .notMember }
-        return (group, ownID)
-    }
-
     /// By their titles.
     package func groups() throws(ClientStoreError) -> [Group] {
         try self.store.read { try Self.groups(in: $0) }

@@ -21,7 +21,7 @@ package final class Nearby {
 
     /// Advertises this phone and scans for others, until `stop` or the end of the link.
     package func start(
-        _ link: any NearbyLink, title: String, _ host: isolated some NearbyHost
+        _ link: any NearbyLink, title: String, _ host: isolated some MailHost
     ) throws(NearbyError) {
         guard host.id != nil else { throw .noID }
         guard self.air == nil else { throw .isOn }
@@ -33,7 +33,7 @@ package final class Nearby {
     }
 
     /// Returns when all connections nearby have ended.
-    package func stop(_ host: isolated some NearbyHost) async {
+    package func stop(_ host: isolated some MailHost) async {
         guard let air else { return }
         air.link.stop()
         await air.life?.value
@@ -78,12 +78,12 @@ package final class Nearby {
         return air.sessions[peer]?.handshake?.proven?.keys
     }
 
-    func hangUp(on id: WhisperID, _ host: isolated some NearbyHost) {
+    func hangUp(on id: WhisperID, _ host: isolated some MailHost) {
         while let peer = self.air?.peer(of: id) { self.hangUp(peer, host) }
     }
 
     /// Disconnects a phone. Anything it still sends is ignored.
-    private func hangUp(_ peer: NearbyPeer, _ host: isolated some NearbyHost) {
+    private func hangUp(_ peer: NearbyPeer, _ host: isolated some MailHost) {
         guard let session = self.air?.sessions[peer], !session.isOver else { return }
         self.air?.sessions[peer]?.isOver = true
         self.air?.link.disconnect(peer)
@@ -92,7 +92,7 @@ package final class Nearby {
 
     // MARK: Events
 
-    private func live(_ link: any NearbyLink, _ number: Int, _ host: isolated some NearbyHost) async {
+    private func live(_ link: any NearbyLink, _ number: Int, _ host: isolated some MailHost) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await host.with { await $0.nearby.keepTime(of: number, $0) } }
             for await event in link.events { self.take(event, of: number, host) }
@@ -101,7 +101,7 @@ package final class Nearby {
         self.ended(number, host)
     }
 
-    private func take(_ event: NearbyEvent, of number: Int, _ host: isolated some NearbyHost) {
+    private func take(_ event: NearbyEvent, of number: Int, _ host: isolated some MailHost) {
         guard self.air?.number == number else { return }
         switch event {
         case .radio(let state):
@@ -126,7 +126,7 @@ package final class Nearby {
         host.pump()
     }
 
-    private func found(_ peer: NearbyPeer, title: String, strength: Int, _ host: isolated some NearbyHost) {
+    private func found(_ peer: NearbyPeer, title: String, strength: Int, _ host: isolated some MailHost) {
         guard let air, air.phones[peer] != nil || air.phones.count < NearbyLimits.phonesMax else { return }
         var phone = air.phones[peer] ?? NearbyPhone(peer)
         (phone.title, phone.strength) = (title, strength)
@@ -135,7 +135,7 @@ package final class Nearby {
         host.publish(.found(phone))
     }
 
-    private func lost(_ peer: NearbyPeer, _ host: isolated some NearbyHost) {
+    private func lost(_ peer: NearbyPeer, _ host: isolated some MailHost) {
         guard self.air?.sessions[peer] == nil else {
             self.air?.unheard.insert(peer)
             return
@@ -144,7 +144,7 @@ package final class Nearby {
         host.publish(.lost(phone))
     }
 
-    private func connected(_ peer: NearbyPeer, isOurs: Bool, _ host: isolated some NearbyHost) {
+    private func connected(_ peer: NearbyPeer, isOurs: Bool, _ host: isolated some MailHost) {
         guard let air, let id = host.id, air.sessions[peer] == nil else { return }
         var phone = air.phones[peer]
         if phone == nil {
@@ -166,7 +166,7 @@ package final class Nearby {
         host.publish(.connected(phone))
     }
 
-    private func disconnected(_ peer: NearbyPeer, _ end: NearbyEnd, _ host: isolated some NearbyHost) {
+    private func disconnected(_ peer: NearbyPeer, _ end: NearbyEnd, _ host: isolated some MailHost) {
         guard var phone = self.air?.phones[peer] else { return }
         let session = self.air?.sessions.removeValue(forKey: peer)
         if let id = session?.handshake?.proven?.id, session?.isOver == false { self.went(id, host) }
@@ -179,18 +179,18 @@ package final class Nearby {
     }
 
     /// Returns the message in the air to the server. Another connection to the same contact continues.
-    private func went(_ id: WhisperID, _ host: isolated some NearbyHost) {
-        if let mail = self.air?.path.went(id) { host.bringBack(mail) }
+    private func went(_ id: WhisperID, _ host: isolated some MailHost) {
+        if let mail = self.air?.path.went(id) { host.outbox.bringBack(mail, host) }
         if self.air?.peer(of: id) != nil { self.air?.path.came(id) }
     }
 
-    private func forgetPhones(_ host: isolated some NearbyHost) {
+    private func forgetPhones(_ host: isolated some MailHost) {
         for peer in (self.air?.sessions ?? [:]).keys { self.disconnected(peer, .lost, host) }
         self.air?.phones = [:]
         self.air?.unheard = []
     }
 
-    private func ended(_ number: Int, _ host: isolated some NearbyHost) {
+    private func ended(_ number: Int, _ host: isolated some MailHost) {
         guard let air, air.number == number else { return }
         self.forgetPhones(host)
         self.air = nil
@@ -200,7 +200,7 @@ package final class Nearby {
 
     // MARK: Words
 
-    private func take(_ bytes: [UInt8], from peer: NearbyPeer, _ host: isolated some NearbyHost) {
+    private func take(_ bytes: [UInt8], from peer: NearbyPeer, _ host: isolated some MailHost) {
         guard let verdict = self.air?.sessions[peer]?.handshake?.take(bytes) else { return self.hangUp(peer, host) }
         do {
             switch verdict {
@@ -216,7 +216,8 @@ package final class Nearby {
             case .proven(let hello): try self.came(hello, peer, host)
             case .from(let hello, .message(let message)): try self.take(message, from: hello, at: peer, host)
             case .from(_, .receipt(let receipt, _)):
-                host.progress(receipt.id, receipt.status == .read ? .read : .delivered, from: receipt.from)
+                host.outbox.progress(
+                    receipt.id, receipt.status == .read ? .read : .delivered, from: receipt.from, host)
             case .from: break
             case .refuse: self.hangUp(peer, host)
             }
@@ -236,7 +237,7 @@ package final class Nearby {
     }
 
     private func came(
-        _ hello: NearbyHello, _ peer: NearbyPeer, _ host: isolated some NearbyHost
+        _ hello: NearbyHello, _ peer: NearbyPeer, _ host: isolated some MailHost
     ) throws(ClientStoreError) {
         let id = hello.id
         if let contact = try self.store.contacts.contact(id) {
@@ -258,11 +259,11 @@ package final class Nearby {
     // MARK: Our mail
 
     /// Sends all messages that may go over the air now.
-    func pump(_ host: isolated some NearbyHost) throws(ClientStoreError) {
+    func pump(_ host: isolated some MailHost) throws(ClientStoreError) {
         guard self.air != nil else { return }
         for contact in self.contacts {
             guard let peer = self.air?.peer(of: contact) else { continue }
-            if let id = self.air?.path.inTheAir(to: contact), !host.isWaiting(id) {
+            if let id = self.air?.path.inTheAir(to: contact), !host.outbox.isWaiting(id) {
                 self.air?.path.settled(id, to: contact)
             }
             try self.sendNext(to: contact, at: peer, host)
@@ -272,15 +273,15 @@ package final class Nearby {
     }
 
     private func sendNext(
-        to contact: WhisperID, at peer: NearbyPeer, _ host: isolated some NearbyHost
+        to contact: WhisperID, at peer: NearbyPeer, _ host: isolated some MailHost
     ) throws(ClientStoreError) {
-        let waiting = host.waiting(for: contact, limit: NearbyLimits.messagesLookedAtMax)
+        let waiting = host.outbox.waiting(for: contact, limit: NearbyLimits.messagesLookedAtMax)
         guard !waiting.isEmpty else { return }
         let next = try self.air?.path.next(
             to: contact, of: waiting, at: .now,
-            standing: { id throws(ClientStoreError) in try host.standing(of: id) ?? .serverAlone })
+            standing: { id throws(ClientStoreError) in try host.outbox.standing(of: id) ?? .serverAlone })
         guard let id = next ?? nil else { return }
-        guard let bytes = try host.sealedForAir(id, to: contact) else {
+        guard let bytes = try host.outbox.sealedForAir(id, to: contact, host) else {
             self.air?.path.settled(id, to: contact)
             return
         }
@@ -299,7 +300,7 @@ package final class Nearby {
         }
     }
 
-    private func sent(_ token: UInt64, arrived: Bool, _ host: isolated some NearbyHost) {
+    private func sent(_ token: UInt64, arrived: Bool, _ host: isolated some MailHost) {
         guard let parcel = self.air?.parcels.removeValue(forKey: token) else { return }
         switch parcel {
         case .message(let id, let contact):
@@ -308,7 +309,7 @@ package final class Nearby {
                 return
             }
             let wasInTheAir = self.air?.path.failed(id, to: contact, at: .now, hasServer: host.isOnline)
-            if wasInTheAir == true { host.bringBack(id) }
+            if wasInTheAir == true { host.outbox.bringBack(id, host) }
         case .mark(let receipt, let peer):
             self.air?.sessions[peer]?.marks.sent(receipt, arrived: arrived, at: .now)
             guard arrived else { return }
@@ -321,7 +322,7 @@ package final class Nearby {
 
     /// A phone nearby may send only mail of its own identity. Strangers are pinned with the keys that they have proven.
     private func take(
-        _ message: MessageReceived, from hello: NearbyHello, at peer: NearbyPeer, _ host: isolated some NearbyHost
+        _ message: MessageReceived, from hello: NearbyHello, at peer: NearbyPeer, _ host: isolated some MailHost
     ) throws(ClientStoreError) {
         let envelope = message.envelope
         guard let own = host.id, envelope.to == own, envelope.from == hello.id, envelope.groupID == nil else {
@@ -333,7 +334,7 @@ package final class Nearby {
             guard SealedMessage(envelope).isSigned(by: hello.keys), self.air?.gate.letsIn(at: .now) == true else {
                 return
             }
-            contact = try host.pinStranger(hello.id, hello.keys)
+            contact = try host.contacts.pinStranger(hello.id, hello.keys, host)
             guard contact != nil else { return }
         }
         if contact?.isStranger == true {
@@ -347,14 +348,14 @@ package final class Nearby {
 
     // MARK: Time
 
-    private func keepTime(of number: Int, _ host: isolated some NearbyHost) async {
+    private func keepTime(of number: Int, _ host: isolated some MailHost) async {
         while !Task.isCancelled, self.air?.number == number {
             await self.air?.timer.sleep(until: self.air?.nextWake)
             self.tick(host)
         }
     }
 
-    private func tick(_ host: isolated some NearbyHost) {
+    private func tick(_ host: isolated some MailHost) {
         guard let air else { return }
         for (peer, session) in air.sessions where !session.isOver && session.provenBy <= .now {
             guard let handshake = session.handshake, handshake.proven == nil else { continue }
@@ -362,7 +363,7 @@ package final class Nearby {
         }
         for peer in air.sessions.keys { self.air?.sessions[peer]?.marks.timerFired(at: .now) }
         let late = self.air?.path.timerFired(at: .now, hasServer: host.isOnline) ?? []
-        for id in late { host.bringBack(id) }
+        for id in late { host.outbox.bringBack(id, host) }
         host.pump()
     }
 }
@@ -434,6 +435,6 @@ private struct Air {
     }
 }
 
-extension NearbyHost {
+extension MailHost {
     fileprivate func publish(_ news: NearbyNews) { self.publish(.passing(.nearby(news))) }
 }
