@@ -151,10 +151,10 @@ extension Core {
         guard let id = WhisperID(whisperID.uppercased()), id == opened.id else {
             throw CoreError(.invalidField, "is not the identity of this folder", field: "confirm")
         }
-        do throws(InquiryError) {
-            _ = try await opened.client.leave(id, sentMail: .keep)
+        do {
+            _ = try await opened.with { try await $0.account.leave(id, sentMail: .keep, $0) }
         } catch {
-            throw CoreError(of: error)
+            throw self.described(error)
         }
     }
 

@@ -42,6 +42,8 @@ package protocol ServerHost: ClientHost {
     func ask(_ frame: some ClientFrame, as number: UInt64?) async throws(LiveError) -> (any ServerFrame)?
     /// To be called after anything that may have brought a deadline nearer.
     func rearm()
+    /// Ends the connection for good.
+    func stop(_ reason: StopReason)
     /// Begins a task that ends with the connection. Without a connection nothing begins.
     func begin(_ task: @escaping @Sendable (isolated Self) async -> Void)
 }

@@ -19,8 +19,6 @@ extension WhisperClient {
         let (lookups, continuation) = AsyncStream.makeStream(
             of: WhisperID.self, bufferingPolicy: .bufferingOldest(ClientLimits.parkedSendersMax))
         self.lookups = continuation
-        let (tokenWishes, tokens) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        self.tokenWishes = tokens
         let (tasks, newTasks) = AsyncStream.makeStream(
             of: (@Sendable (isolated WhisperClient) async -> Void).self,
             bufferingPolicy: .bufferingOldest(ClientLimits.liveTasksWaitingMax))
@@ -32,7 +30,6 @@ extension WhisperClient {
                 group.addTask { for await _ in calls { await work(self) } }
             }
             group.addTask { for await stranger in lookups { await self.lookUp(stranger) } }
-            group.addTask { for await _ in tokenWishes { await self.sendTokens() } }
             group.addTask { await self.perform(tasks) }
             for await event in link.events { self.take(event) }
             group.cancelAll()
@@ -49,6 +46,7 @@ extension WhisperClient {
     private var work: [(signal: WorkSignal, work: @Sendable (isolated WhisperClient) async -> Void)] {
         var work: [(signal: WorkSignal, work: @Sendable (isolated WhisperClient) async -> Void)] = []
         work.append((self.backup.signal, { await $0.backup.work($0) }))
+        work.append((self.account.signal, { await $0.account.work($0) }))
         work.append((self.groups.signal, { await $0.groups.work($0) }))
         for signal in self.transfers.signals { work.append((signal, { await $0.transfers.work($0) })) }
         return work
@@ -141,7 +139,7 @@ extension WhisperClient {
         // Our keys say which ids can be ours; nobody else does.
         let (id, grant) = (ack.whisperID, ack.session)
         guard self.keys.publicKeys.belong(to: id), self.id == nil || self.id == id
-        else { return self.perform(self.session.refuse(.foreignIdentity)) }
+        else { return self.stop(.foreignIdentity) }
         self.learn(serverTime: grant.serverTime)
         let token = StoredSession(token: grant.token, expiresAt: grant.expiresAt)
         do {
@@ -205,7 +203,6 @@ extension WhisperClient {
                 self.outbox.banEnded(self)
                 self.publish(.connection(.online))
                 for (signal, _) in self.work { signal.wake() }
-                self.tokenWishes?.yield()
                 self.liveBound()
                 self.calls.bound(self)
                 self.judgeStaleMail()
@@ -246,8 +243,10 @@ extension WhisperClient {
     package func storeFailed(_ error: ClientStoreError) {
         self.logger.error(
             "the store failed; the client stops", metadata: [LogFact.store: "\(error.kind)", "cause": "\(error)"])
-        self.perform(self.session.refuse(.storeFailed))
+        self.stop(.storeFailed)
     }
+
+    package func stop(_ reason: StopReason) { self.perform(self.session.refuse(reason)) }
 
     func keep(_ session: StoredSession?) {
         self.token = session
@@ -261,7 +260,7 @@ extension WhisperClient {
     private func sendProof() {
         guard let challenge,
             let signature = (try? self.keys.answer(challenge: challenge.challenge)).flatMap({ Bytes64($0) })
-        else { return self.perform(self.session.refuse(.foreignChallenge)) }
+        else { return self.stop(.foreignChallenge) }
         self.challenge = nil
         let keys = self.keys.publicKeys
         let invitation: InvitationToken?

@@ -33,15 +33,3 @@ extension ServerHost {
         }
     }
 }
-
-extension WhisperClient {
-    /// Ends the session at the server, and the client with it. The push tokens go too.
-    package func logOut() async throws(InquiryError) {
-        try await self.inquire(Logout())
-    }
-
-    func loggedOut() {
-        self.keep(nil)
-        self.close()
-    }
-}

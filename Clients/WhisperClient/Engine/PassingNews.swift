@@ -22,8 +22,13 @@ extension WhisperClient {
     /// Frames that concern this moment only.
     func take(passing frame: (any ServerFrame)?) {
         switch frame {
-        case is LogoutAck: self.loggedOut()
-        case is AccountDeleted: self.erased()
+        case is LogoutAck:
+            self.keep(nil)
+            self.close()
+        case is AccountDeleted:
+            // Nobody logs in with these keys again.
+            self.keep(nil)
+            self.stop(.refused(.erased))
         case let notification as TypingNotification: self.presence.take(notification, self)
         case let update as PresenceUpdate: self.presence.take(update, self)
         case let changed as ProfileChanged: self.liveProfile.take(changed, self)

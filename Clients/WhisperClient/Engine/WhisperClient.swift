@@ -56,6 +56,7 @@ package actor WhisperClient {
     var tasks: AsyncStream<@Sendable (isolated WhisperClient) async -> Void>.Continuation?
     package let rooms: RoomVisits
 
+    package let account: Account
     package let backup: Backup
     package let contacts: Contacts
     package let disappearing: Disappearing
@@ -65,9 +66,6 @@ package actor WhisperClient {
     package let presence: Presence
     package let calls: Calls
     package let transfers: Transfers
-
-    /// Asks for the push tokens to be sent.
-    var tokenWishes: AsyncStream<Void>.Continuation?
 
     /// Is told each event at once, on the client's own queue. It must not block, and not call back.
     private let observer: (@Sendable (ClientEvent) -> Void)?
@@ -96,6 +94,7 @@ package actor WhisperClient {
         self.conversations = LiveConversationCommands(store: live, server: server)
         self.liveProfile = LiveProfile(store: live, server: server)
         self.rooms = RoomVisits(keys: profile.keys, store: profile.store, logger: logger)
+        self.account = Account(keys: profile.keys, store: profile.store, logger: logger)
         self.backup = Backup(keys: profile.keys, store: profile.store, server: server, logger: logger)
         self.groups = KnownGroups(keys: profile.keys, store: profile.store, logger: logger)
         self.contacts = Contacts(store: profile.store, server: server)
@@ -173,6 +172,7 @@ package actor WhisperClient {
             self.status = status
             self.log(status)
         case .passing(.nearby(.radio(let state))): self.log(state)
+        case .passing(.settings(let preferences)): self.presence.forget(preferences, self)
         case .alarm(let alarm) where !self.isNew(alarm): return
         case .restored, .backup, .alarm:
             do { try self.store.events.note(event) } catch { self.storeFailed(error) }

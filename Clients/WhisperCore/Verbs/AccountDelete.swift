@@ -28,6 +28,7 @@ extension Verb {
             }
             // The schema has taken no other word.
             let sentMail = try parameters[Self.sentMail].flatMap { AccountDelete.SentMail(rawValue: $0) } ?? .keep
-            json.add("erasureId", try await opened.client.leave(confirmed, sentMail: sentMail))
+            let id = try await opened.with { try await $0.account.leave(confirmed, sentMail: sentMail, $0) }
+            json.add("erasureId", id)
         })
 }

@@ -8,7 +8,7 @@ extension Verb {
             "Ends the session at the server, with the device's push tokens, and then the connection. Everything here stays. `connect` logs in anew.",
         type: "loggedOut", errors: [.noIdentity, .offline, .unreachable, .tooMany, .server, .store],
         samples: ("{}", #"{"type":"loggedOut"}"#),
-        .server { opened, _, _ in try await opened.client.logOut() })
+        .server { opened, _, _ in try await opened.with { try await $0.account.logOut($0) } })
 }
 
 extension CoreError {

@@ -25,6 +25,7 @@ extension Verb {
                 if parameters.isNull(field) { return .clear }
                 return parameters.has(field) ? .set(parameters.text(field)) : .keep
             }
-            try await opened.client.set(push: change("pushToken"), voip: change("voipToken"))
+            let (push, voip) = (change("pushToken"), change("voipToken"))
+            try await opened.with { try $0.account.set(push: push, voip: voip) }
         })
 }

@@ -36,8 +36,9 @@ extension Verb {
                 else { throw CoreError(.notFound, "Nothing is kept of this message.", field: "messageId") }
                 evidence = found
             }
-            json.add(
-                "reportId",
-                try await opened.client.report(target, reason, note: try parameters[Self.note], evidence: evidence))
+            let id = try await opened.with { [evidence] in
+                try await $0.account.report(target, reason, note: try parameters[Self.note], evidence: evidence, $0)
+            }
+            json.add("reportId", id)
         })
 }

@@ -22,6 +22,7 @@ extension Verb {
             changes[.showsTyping] = try parameters[Self.typingSetting]
             changes[.showsPresence] = try parameters[Self.presenceSetting]
             changes[.backsUp] = try parameters[Self.backupSetting]
-            json.add("settings", object: try await opened.client.set(changes)) { Shapes.write($0, &$1) }
+            let settings = try await opened.with { [changes] in try $0.account.set(changes, $0) }
+            json.add("settings", object: settings) { Shapes.write($0, &$1) }
         })
 }

@@ -1,0 +1,124 @@
+package import Contract
+import Logging
+
+/// The identity at the server: its session's end, its erasure (contract §20.2), reports to the operators, the user's preferences and the
+/// device's push tokens.
+package final class Account {
+    private let keys: IdentityKeys
+    private let store: ClientStore
+    private let logger: Logger
+    private var random = SystemRandomNumberGenerator()
+    let signal = WorkSignal()
+
+    init(keys: IdentityKeys, store: ClientStore, logger: Logger) {
+        self.keys = keys
+        self.store = store
+        self.logger = logger
+    }
+
+    /// Ends the session at the server, and the client with it. The push tokens go too.
+    package func logOut(_ host: isolated some ServerHost) async throws(InquiryError) {
+        try await host.inquire(Logout())
+    }
+
+    /// Erases our identity at the server. Mail that we have queued goes out before, if the server takes it in time.
+    /// - Parameters:
+    ///   - confirmed: our own id, which the person has confirmed. Nothing is signed for another one.
+    ///   - patience: how long to wait for the outbox.
+    /// - Returns: the erasure's id, which names it to operators.
+    package func leave(
+        _ confirmed: WhisperID, sentMail: AccountDelete.SentMail, patience: Duration = ClientLimits.leavingPatience,
+        _ host: isolated some ServerHost
+    ) async throws(InquiryError) -> UUIDText {
+        guard host.id == confirmed, host.token != nil else { throw .offline }
+        try await self.emptyOutbox(within: patience, host)
+        guard let challenge = try await host.inquire(AccountDeleteBegin()) as? AccountDeleteChallenge else {
+            throw .noAnswer
+        }
+        guard challenge.challenge.count == Limits.challengeBytes,
+            challenge.challenge.starts(with: AccountDeleteChallenge.prefix)
+        else {
+            host.stop(.foreignChallenge)
+            throw .offline
+        }
+        let statement = AccountDelete.statement(
+            challengeID: challenge.challengeID, whisperID: confirmed, sentMail: sentMail, challenge: challenge.challenge
+        )
+        let frame = AccountDelete(
+            challengeID: challenge.challengeID, whisperID: confirmed, sentMail: sentMail,
+            signature: Bytes64(self.keys.sign(erasure: statement))!)
+        guard let done = try await host.inquire(frame) as? AccountDeleted else { throw .noAnswer }
+        return done.erasureID
+    }
+
+    private func emptyOutbox(
+        within patience: Duration, _ host: isolated some ServerHost
+    ) async throws(InquiryError) {
+        let end = ContinuousClock.now + patience
+        do throws(ClientStoreError) {
+            while try !self.store.waitingChats(limit: 1).isEmpty, .now < end, !Task.isCancelled {
+                try? await Task.sleep(for: ClientLimits.leavingLook)
+            }
+        } catch {
+            throw .store(error)
+        }
+    }
+
+    /// - Parameters:
+    ///   - note: of the person here. The operators read it.
+    ///   - evidence: a message of `target`.
+    package func report(
+        _ target: WhisperID, _ reason: Report.Reason, note: String?, evidence: Evidence? = nil,
+        _ host: isolated some ServerHost
+    ) async throws(InquiryError) -> UUIDText {
+        let envelope: SignedEnvelope?
+        do throws(PayloadViolation) {
+            envelope = if let evidence { try evidence.sealed.envelope(evidence.messageType) } else { nil }
+        } catch {
+            throw .refused(.invalidPayload, retryAfter: nil)
+        }
+        let report = Report(target, reason, note: note, evidence: envelope)
+        guard let ack = try await host.inquire(report) as? ReportAck else { throw .noAnswer }
+        return ack.reportID
+    }
+
+    // MARK: Settings
+
+    package func set(
+        _ changes: [Preferences.Name: Bool], _ host: isolated some MailHost
+    ) throws(ClientStoreError) -> Preferences {
+        let (before, after) = try self.store.set(changes)
+        guard before != after else { return after }
+        if after.backsUp, !before.backsUp { host.backup.wake() }
+        host.publish(.passing(.settings(after)))
+        return after
+    }
+
+    /// Keeps push tokens, and gives them to the server: now, or with the next session.
+    package func set(push: UpdateTokens.Change, voip: UpdateTokens.Change) throws(ClientStoreError) {
+        if try self.store.set(push: push, voip: voip) { self.signal.wake() }
+    }
+
+    /// Sends the tokens to the server. After a failure the next change or connection tries again.
+    func work(_ host: isolated some ServerHost) async {
+        var failures = 0
+        while !Task.isCancelled, host.isOnline, failures < ClientLimits.attemptsMax {
+            var delay = Duration.zero
+            do throws(InquiryError) {
+                let owed: OwedTokens?
+                do { owed = try self.store.owedTokens() } catch { throw .store(error) }
+                guard let owed else { return }
+                try await host.inquire(UpdateTokens(push: owed.push, voip: owed.voip))
+                do { try self.store.tokensArrived(owed) } catch { throw .store(error) }
+                continue
+            } catch {
+                if case .store(let error) = error { return host.storeFailed(error) }
+                guard error.isTemporary else { return self.logger.warning("the push tokens were not taken") }
+                if case .refused(_, let retryAfter?) = error { delay = retryAfter }
+            }
+            failures += 1
+            delay = max(delay, ClientLimits.resend.delay(after: failures, using: &self.random))
+            try? await Task.sleep(for: delay)
+        }
+    }
+}
