@@ -430,4 +430,6 @@ extension WhisperClient {
     ) throws(ChangeError) -> Message {
         try self.outbox.change(target, in: .direct(peer), kind, self)
     }
+
+    func markRead(_ messages: [Message]) throws(ClientStoreError) { try self.receipts.markRead(messages, self) }
 }

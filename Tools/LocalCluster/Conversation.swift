@@ -68,7 +68,8 @@ private func talk(
         say("alice sees ✓✓ delivered")
         // Nobody is told that a stranger's message was read.
         _ = try await bob.client.with { try await $0.contacts.add(aliceID, name: "alice", $0) }
-        try await bob.client.markRead(bob.client.store.messages.unread(with: aliceID, limit: 1))
+        let unread = try bob.client.store.messages.unread(with: aliceID, limit: 1)
+        try await bob.client.with { try $0.receipts.markRead(unread, $0) }
         try await alice.waits(for: "the read mark") { $0.isChange(of: hello.id, to: .read) }
         say("alice sees that bob has read it")
 

@@ -31,7 +31,7 @@ extension WhisperClient: MailHost {
         while true {
             let messages = try self.store.messages.unread(in: place, upTo: number, limit: limit)
             guard !messages.isEmpty else { break }
-            try self.markRead(messages)
+            try self.receipts.markRead(messages, self)
             count += Int64(messages.count)
             await Task.yield()
         }

@@ -63,9 +63,13 @@ package protocol MailHost: ServerHost {
     var groups: KnownGroups { get }
     var nearby: Nearby { get }
     var outbox: Outbox { get }
+    var receipts: Receipts { get }
     var transfers: Transfers { get }
 
     /// Verifies and stores messages that came together, by whichever way.
     /// - Returns: the receipts that may go out.
     func keep(_ messages: [MessageReceived]) -> [OwedReceipt]
+    /// Writes a ping.
+    /// - Returns: the time that its pong repeats.
+    func ping() -> Int64
 }

@@ -61,7 +61,6 @@ extension WhisperClient {
 
     private func connectionEnded() {
         self.connection = nil
-        self.receiptsUnderWay = ([], 0)
         self.receipts.disconnected()
         self.liveDisconnected()
         self.presence.disconnected(self)
@@ -95,7 +94,7 @@ extension WhisperClient {
         case let ack as SessionRefreshAck: self.refreshed(ack.session)
         case let pong as Pong:
             self.learn(serverTime: pong.serverTime)
-            self.ponged(pong.timestamp?.milliseconds ?? 0)
+            self.receipts.ponged(pong.timestamp?.milliseconds ?? 0, self)
             self.rearmLater()
         case let accepted as MessageAccepted:
             self.outbox.progress(accepted.messageID, .accepted, from: accepted.to, self)
@@ -172,12 +171,12 @@ extension WhisperClient {
         switch tag {
         case .message(let id): self.outbox.refused(id, code, retryAfter: retryAfter, self)
         case .copy(let copy): self.outbox.refused(copy, code, retryAfter: retryAfter, self)
-        case .receipt(let id): self.receiptRefused(id, code, retryAfter: retryAfter)
+        case .receipt(let id): self.receipts.refused(id, code, retryAfter: retryAfter, self)
         case .call(let id): self.calls.refused(id, code, self)
         default: self.liveRefused(tag, code, retryAfter: retryAfter)
         }
         // Its answer tells the server's time.
-        if code == .invalidTimestamp { self.perform(self.session.pingNow(at: .now, using: &self.random)) }
+        if code == .invalidTimestamp { self.ping() }
         // No ban that is told as longer has an end that anybody here will see.
         let bannedUntil =
             code == .userBanned ? told.map { self.serverNow + min($0, ClientLimits.banTermMax) } : nil
@@ -207,7 +206,7 @@ extension WhisperClient {
                 self.calls.bound(self)
                 self.judgeStaleMail()
                 // A resumed session brings no time with it.
-                self.perform(self.session.pingNow(at: .now, using: &self.random))
+                self.ping()
             case .forgetSession:
                 self.keep(nil)
                 self.outbox.sessionLost(self)
@@ -232,7 +231,7 @@ extension WhisperClient {
     func settleCaughtUp() {
         guard self.owesCaughtUp, self.strangers.isEmpty else { return }
         self.owesCaughtUp = false
-        self.pumpReceipts()
+        self.receipts.pump(self)
         self.publish(.caughtUp)
     }
 
@@ -244,6 +243,12 @@ extension WhisperClient {
         self.logger.error(
             "the store failed; the client stops", metadata: [LogFact.store: "\(error.kind)", "cause": "\(error)"])
         self.stop(.storeFailed)
+    }
+
+    @discardableResult
+    package func ping() -> Int64 {
+        self.perform(self.session.pingNow(at: .now, using: &self.random))
+        return self.lastPing
     }
 
     package func stop(_ reason: StopReason) { self.perform(self.session.refuse(reason)) }

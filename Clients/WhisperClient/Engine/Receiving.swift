@@ -138,67 +138,6 @@ extension WhisperClient {
         return .text(text)
     }
 
-    private func sendReceipt(_ id: UUIDText, to sender: WhisperID, status: ReceiptStatus) {
-        guard self.token != nil, let from = self.id else { return }
-        self.write(
-            DeliveryReceipt(messageID: id, from: from, to: sender, status: status, timestamp: self.serverNow),
-            .receipt(id))
-    }
-
-    // MARK: Read marks
-
-    /// The person has seen these. The marks survive restarts until the server has them.
-    package func markRead(_ messages: some Collection<Message>) throws(ClientStoreError) {
-        try self.store.messages.markRead(messages)
-        if messages.contains(where: { $0.expires != nil }) { self.disappearing.look(self) }
-        self.pump()
-    }
-
-    /// Sends the receipts whose time has come. Read marks go one batch at a time. There is no answer to a receipt: the pong
-    /// of a ping written behind the batch proves that the server has read it.
-    func pumpReceipts() {
-        guard self.session.isBound, self.connection != nil else { return }
-        for receipt in self.receipts.due(at: .now) { self.sendReceipt(receipt.id, to: receipt.to, status: .delivered) }
-        guard self.receiptsUnderWay.receipts.isEmpty else { return }
-        do {
-            // To whoever is nearby they go over the air.
-            let owed = try self.store.messages.owedReceipts(
-                limit: ClientLimits.readMarksUnderWayMax, except: self.nearby.contacts)
-            let due = self.receipts.readMarks(of: owed, at: .now)
-            guard !due.isEmpty else { return }
-            for receipt in due { self.sendReceipt(receipt.id, to: receipt.to, status: .read) }
-            self.perform(self.session.pingNow(at: .now, using: &self.random))
-            self.receiptsUnderWay = (Set(due), self.lastPing)
-        } catch {
-            self.storeFailed(error)
-        }
-    }
-
-    func ponged(_ ping: Int64) {
-        guard !self.receiptsUnderWay.receipts.isEmpty, ping >= self.receiptsUnderWay.ping else { return }
-        let arrived = self.receiptsUnderWay.receipts
-        self.receiptsUnderWay = ([], 0)
-        do {
-            try self.store.messages.receiptsArrived(arrived)
-        } catch {
-            self.storeFailed(error)
-        }
-    }
-
-    func receiptRefused(_ id: UUIDText, _ code: ErrorCode?, retryAfter: Duration?) {
-        // Anything but these will not get better by repeating. A lost mark of delivery heals by itself: the server sends
-        // the message again.
-        guard code == .rateLimited || code == .internalError || code == .notRegistered else { return }
-        self.receipts.refused(retryAfter: retryAfter, at: .now)
-        self.receiptsUnderWay.receipts = self.receiptsUnderWay.receipts.filter { $0.id != id }
-        do {
-            // The refusal may come after the pong that seemed to confirm it.
-            try self.store.messages.owesRead(id)
-        } catch {
-            self.storeFailed(error)
-        }
-    }
-
     // MARK: Strangers
 
     /// Keeps mail back until its sender's keys are here. Mail beyond the bounds waits at the server, which sends again.

@@ -37,9 +37,6 @@ package actor WhisperClient {
     /// The last failure, as text for people.
     var trouble = ""
 
-    /// Read marks written to this connection, and the ping whose pong proves that they arrived.
-    var receiptsUnderWay: (receipts: Set<OwedReceipt>, ping: Int64) = ([], 0)
-    var receipts = ReceiptPacer()
     /// Mail of strangers whose keys are being asked for.
     var strangers: [WhisperID: [MessageReceived]] = [:]
     /// The last page has come, and has not been announced.
@@ -64,6 +61,7 @@ package actor WhisperClient {
     package let nearby: Nearby
     package let outbox: Outbox
     package let presence: Presence
+    package let receipts: Receipts
     package let calls: Calls
     package let transfers: Transfers
 
@@ -95,6 +93,7 @@ package actor WhisperClient {
         self.liveProfile = LiveProfile(store: live, server: server)
         self.rooms = RoomVisits(keys: profile.keys, store: profile.store, logger: logger)
         self.account = Account(keys: profile.keys, store: profile.store, logger: logger)
+        self.receipts = Receipts(store: profile.store)
         self.backup = Backup(keys: profile.keys, store: profile.store, server: server, logger: logger)
         self.groups = KnownGroups(keys: profile.keys, store: profile.store, logger: logger)
         self.contacts = Contacts(store: profile.store, server: server)
@@ -244,7 +243,7 @@ package actor WhisperClient {
         } catch {
             return self.storeFailed(error)
         }
-        self.pumpReceipts()
+        self.receipts.pump(self)
         self.streams.pump(self)
         self.rearm()
     }

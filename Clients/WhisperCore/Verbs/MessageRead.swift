@@ -20,7 +20,7 @@ extension Verb {
                     try parameters[Self.messageID], from: try parameters[Self.from])
             else { throw CoreError(.notFound, field: "messageId") }
             let isNew = message.direction == .incoming(isRead: false)
-            if isNew { try await opened.client.markRead([message]) }
+            if isNew { try await opened.with { try $0.receipts.markRead([message], $0) } }
             json.add("count", isNew ? 1 : 0)
         })
 }
