@@ -308,7 +308,7 @@ import Testing
             switch way {
             case "delete": _ = try await alice.change(target, with: bobID, .delete)
             case "edit": _ = try await alice.change(target, with: bobID, .edit("other"))
-            default: _ = try await alice.clear(.direct(bobID), upTo: .max)
+            default: _ = try await alice.with { try await $0.chats.clear(.direct(bobID), upTo: .max, $0) }
             }
             try await self.erased("lophone", of: alice)
             if way != "clear" { #expect(try alice.store.search("before", limit: 9).count == 1) }

@@ -32,7 +32,7 @@ extension WhisperClient {
             }
             for event in try self.store.messages.keep(arrivals, at: self.serverNow) {
                 self.publish(event)
-                if case .passing(.timer(let place, _, _)) = event { try self.tell(of: place) }
+                if case .passing(.timer(let place, _, _)) = event { try self.chats.tell(of: place, self) }
             }
             if try self.store.groups.owesGroupList() { self.groups.signal.wake() }
             for suspicion in suspicions {

@@ -55,6 +55,7 @@ package actor WhisperClient {
 
     package let account: Account
     package let backup: Backup
+    package let chats: Chats
     package let contacts: Contacts
     package let disappearing: Disappearing
     package let groups: KnownGroups
@@ -93,6 +94,7 @@ package actor WhisperClient {
         self.liveProfile = LiveProfile(store: live, server: server)
         self.rooms = RoomVisits(keys: profile.keys, store: profile.store, logger: logger)
         self.account = Account(keys: profile.keys, store: profile.store, logger: logger)
+        self.chats = Chats(store: profile.store)
         self.receipts = Receipts(store: profile.store)
         self.backup = Backup(keys: profile.keys, store: profile.store, server: server, logger: logger)
         self.groups = KnownGroups(keys: profile.keys, store: profile.store, logger: logger)

@@ -16,6 +16,6 @@ extension Verb {
         samples: (#"{"chat":"WSP-AAAA-AAAA-AAAA","upTo":7}"#, #"{"type":"cleared","count":5}"#),
         .client { opened, parameters, json in
             let (chat, upTo) = (try parameters[Self.chat], try parameters[Self.upTo])
-            json.add("count", try await opened.client.clear(chat, upTo: upTo ?? .max))
+            json.add("count", try await opened.with { try await $0.chats.clear(chat, upTo: upTo ?? .max, $0) })
         })
 }

@@ -15,8 +15,7 @@ extension Verb {
             guard text.utf8.count <= ClientLimits.textBytesMax else {
                 throw CoreError(.tooLong, "has too many bytes", field: "text")
             }
-            guard try await opened.client.set(draft: text, in: try parameters[Self.chat]) else {
-                throw CoreError(.unknownContact)
-            }
+            let isKept = try await opened.with { try $0.chats.set(draft: text, in: try parameters[Self.chat], $0) }
+            guard isKept else { throw CoreError(.unknownContact) }
         })
 }
