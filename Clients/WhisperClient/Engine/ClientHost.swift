@@ -17,6 +17,15 @@ package protocol ClientHost: Actor {
 }
 
 extension ClientHost {
+    /// A store that fails ends the connection.
+    @discardableResult
+    func withStore<Result>(_ body: () throws -> Result) -> Result? {
+        do { return try body() } catch {
+            self.storeFailed(error as? ClientStoreError ?? .failed("\(error)"))
+            return nil
+        }
+    }
+
     /// The door to the state of features from outside of the actor: `client.with { await $0.nearby.stop($0) }`.
     package func with<Result: Sendable>(
         _ body: @Sendable (isolated Self) async throws -> Result

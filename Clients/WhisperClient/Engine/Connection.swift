@@ -255,11 +255,7 @@ extension WhisperClient {
 
     func keep(_ session: StoredSession?) {
         self.token = session
-        do {
-            try self.store.settings.set(session: session)
-        } catch {
-            self.storeFailed(error)
-        }
+        self.withStore { try self.store.settings.set(session: session) }
     }
 
     private func sendProof() {

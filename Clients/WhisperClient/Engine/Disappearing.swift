@@ -104,7 +104,7 @@ package final class Disappearing {
         let margin = ClientLimits.expiryLookedAtWithin
         guard self.kept.map({ $0 + margin < time || time < $0 - margin }) ?? true else { return }
         self.kept = time
-        do { try self.store.settings.set(serverTime: time) } catch { host.storeFailed(error) }
+        host.withStore { try self.store.settings.set(serverTime: time) }
     }
 
     private func now(_ host: isolated some MailHost) -> Timestamp {

@@ -166,11 +166,7 @@ package final class Outbox {
             self.direct.queued(id, to: peer)
             host.pump()
         case .group:
-            do {
-                self.queued(try self.store.deliveries.queuedDeliveries(of: id), host)
-            } catch {
-                host.storeFailed(error)
-            }
+            host.withStore { self.queued(try self.store.deliveries.queuedDeliveries(of: id), host) }
         }
     }
 
@@ -189,12 +185,10 @@ package final class Outbox {
     }
 
     func giveUpCopies(to member: WhisperID, _ reason: FailureReason, _ host: isolated some MailHost) {
-        do {
+        host.withStore {
             for copy in try self.store.deliveries.waitingDeliveries(to: member) {
                 self.apply(.giveUp(copy, reason), host)
             }
-        } catch {
-            host.storeFailed(error)
         }
     }
 
@@ -233,7 +227,7 @@ package final class Outbox {
     func progress(
         _ id: UUIDText, _ progress: MessageState.Progress, from: WhisperID?, _ host: isolated some MailHost
     ) {
-        do {
+        host.withStore {
             if let from, try self.store.deliveries.isGroupSending(id) {
                 let copy = GroupDeliveryID(id: id, member: from)
                 self.copies.settled(copy)
@@ -250,8 +244,6 @@ package final class Outbox {
             if let from, from != message.peer { return }
             self.direct.settled(id)
             self.moved(try self.store.messages.advance(id, progress), host)
-        } catch {
-            host.storeFailed(error)
         }
     }
 
@@ -342,26 +334,22 @@ package final class Outbox {
 
     private func apply(_ verdict: OutboxMachine<UUIDText>.Verdict, _ host: isolated some MailHost) {
         guard let (id, state, attempts, isSignedAnew) = verdict.outcome else { return }
-        do {
+        host.withStore {
             if isSignedAnew { try self.store.forgetSignedTime(of: id) }
             guard let message = try self.store.messages.outgoing(id) else {
                 return try self.store.changes.set(state, ofChange: id, attempts: attempts)
             }
             try self.store.messages.set(state, of: id, attempts: attempts)
             host.publish(.changed(message.moved(to: state)))
-        } catch {
-            host.storeFailed(error)
         }
     }
 
     private func apply(_ verdict: OutboxMachine<GroupDeliveryID>.Verdict, _ host: isolated some MailHost) {
         guard let (copy, state, attempts, isSignedAnew) = verdict.outcome else { return }
-        do {
+        host.withStore {
             if isSignedAnew { try self.store.deliveries.sign(copy, at: nil) }
             let message = try self.store.deliveries.set(state, of: copy, attempts: attempts)
             if let message { host.publish(.changed(message)) }
-        } catch {
-            host.storeFailed(error)
         }
     }
 
@@ -411,11 +399,7 @@ package final class Outbox {
     func bringBack(_ id: UUIDText, _ host: isolated some MailHost) {
         self.direct.cameBack(id)
         guard self.direct.isWaiting(id) else { return }
-        do {
-            if let message = try self.store.messages.outgoing(id) { host.publish(.changed(message)) }
-        } catch {
-            host.storeFailed(error)
-        }
+        host.withStore { if let message = try self.store.messages.outgoing(id) { host.publish(.changed(message)) } }
     }
 
     // MARK: Bans
@@ -429,13 +413,11 @@ package final class Outbox {
 
     /// The server lets us in. Where nothing waits, there is nothing to decide.
     func banEnded(_ host: isolated some MailHost) {
-        do {
+        host.withStore {
             try self.store.settings.endBan()
             if try self.store.settings.isOutboxPaused(), try self.store.waitingChats(limit: 1).isEmpty {
                 try self.letGo()
             }
-        } catch {
-            host.storeFailed(error)
         }
     }
 

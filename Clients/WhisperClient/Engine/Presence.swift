@@ -88,12 +88,9 @@ package final class Presence {
     }
 
     private func mayShow(_ id: WhisperID, _ isWanted: (Preferences) -> Bool, _ host: isolated some ServerHost) -> Bool {
-        do {
+        host.withStore {
             guard let contact = try self.store.contacts.contact(id), !contact.isBlocked else { return false }
             return isWanted(try self.store.preferences())
-        } catch {
-            host.storeFailed(error)
-            return false
-        }
+        } ?? false
     }
 }

@@ -34,7 +34,7 @@ package final class Receipts {
         guard host.isOnline else { return }
         for receipt in self.pacer.due(at: .now) { self.send(receipt, .delivered, host) }
         guard self.underWay.receipts.isEmpty else { return }
-        do {
+        host.withStore {
             // To whoever is nearby they go over the air.
             let owed = try self.store.messages.owedReceipts(
                 limit: ClientLimits.readMarksUnderWayMax, except: host.nearby.contacts)
@@ -42,8 +42,6 @@ package final class Receipts {
             guard !due.isEmpty else { return }
             for receipt in due { self.send(receipt, .read, host) }
             self.underWay = (Set(due), host.ping())
-        } catch {
-            host.storeFailed(error)
         }
     }
 
@@ -51,11 +49,7 @@ package final class Receipts {
         guard !self.underWay.receipts.isEmpty, ping >= self.underWay.ping else { return }
         let arrived = self.underWay.receipts
         self.underWay = ([], 0)
-        do {
-            try self.store.messages.receiptsArrived(arrived)
-        } catch {
-            host.storeFailed(error)
-        }
+        host.withStore { try self.store.messages.receiptsArrived(arrived) }
     }
 
     func refused(_ id: UUIDText, _ code: ErrorCode?, retryAfter: Duration?, _ host: isolated some ClientHost) {
@@ -64,11 +58,9 @@ package final class Receipts {
         guard code == .rateLimited || code == .internalError || code == .notRegistered else { return }
         self.pacer.refused(retryAfter: retryAfter, at: .now)
         self.underWay.receipts = self.underWay.receipts.filter { $0.id != id }
-        do {
+        host.withStore {
             // The refusal may come after the pong that seemed to confirm it.
             try self.store.messages.owesRead(id)
-        } catch {
-            host.storeFailed(error)
         }
     }
 

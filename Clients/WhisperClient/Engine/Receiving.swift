@@ -119,15 +119,13 @@ extension WhisperClient {
 
     /// Takes mail that looked too old only because our clock was ahead.
     func judgeStaleMail() {
-        do {
+        self.withStore {
             let mail = try self.store.staleMail().compactMap { try? MessageReceived(payload: $0) }
             let judged = mail.filter { !self.isStale($0) }
             guard !judged.isEmpty else { return }
             let safe = self.keep(judged)
             for receipt in safe { self.receipts.delivered(receipt) }
             try self.store.release(safe)
-        } catch {
-            self.storeFailed(error)
         }
     }
 

@@ -176,7 +176,7 @@ package actor WhisperClient {
         case .passing(.settings(let preferences)): self.presence.forget(preferences, self)
         case .alarm(let alarm) where !self.isNew(alarm): return
         case .restored, .backup, .alarm:
-            do { try self.store.events.note(event) } catch { self.storeFailed(error) }
+            self.withStore { try self.store.events.note(event) }
         // Kept with what they tell of, or of now alone.
         case .received, .changed, .contact, .request, .group, .caughtUp, .live, .room, .passing: break
         }

@@ -141,15 +141,13 @@ package final class KnownGroups {
         guard let ownID = host.id else { return }
         let group = Group(event.group, ownID: ownID)
         var change = GroupChange(actor: event.actor, added: event.added, removed: event.removed)
-        do {
+        host.withStore {
             change.vouched = try self.vouched(for: event)
             self.keep(group, change, host)
             // The list may have brought this revision before its event, which alone says who vouches for whom.
             if try self.store.groups.group(group.id)?.revision == group.revision {
                 _ = try? self.admit(change.vouched.sorted(), to: group.id, isAgreed: true, host)
             }
-        } catch {
-            host.storeFailed(error)
         }
     }
 
@@ -168,10 +166,8 @@ package final class KnownGroups {
     }
 
     private func keep(_ group: Group, _ change: GroupChange, _ host: isolated some MailHost) {
-        do {
+        host.withStore {
             if let kept = try self.store.groups.keep(group, change) { host.publish(.group(kept, change)) }
-        } catch {
-            host.storeFailed(error)
         }
     }
 

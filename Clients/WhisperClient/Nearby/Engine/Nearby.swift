@@ -202,7 +202,7 @@ package final class Nearby {
 
     private func take(_ bytes: [UInt8], from peer: NearbyPeer, _ host: isolated some MailHost) {
         guard let verdict = self.air?.sessions[peer]?.handshake?.take(bytes) else { return self.hangUp(peer, host) }
-        do {
+        host.withStore {
             switch verdict {
             case .wait: break
             case .said(let hello):
@@ -221,8 +221,6 @@ package final class Nearby {
             case .from: break
             case .refuse: self.hangUp(peer, host)
             }
-        } catch {
-            host.storeFailed(error)
         }
     }
 
@@ -313,7 +311,7 @@ package final class Nearby {
         case .mark(let receipt, let peer):
             self.air?.sessions[peer]?.marks.sent(receipt, arrived: arrived, at: .now)
             guard arrived else { return }
-            do { try self.store.messages.receiptsArrived([receipt]) } catch { host.storeFailed(error) }
+            host.withStore { try self.store.messages.receiptsArrived([receipt]) }
         case .text: host.publish(.sent(token, arrived: arrived))
         }
     }
