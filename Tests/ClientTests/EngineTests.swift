@@ -421,15 +421,13 @@ extension Mnemonic {
 extension WhisperClient {
     func send(
         _ text: String, to peer: WhisperID, replyTo: MessageReference? = nil, expires: Int64? = nil
-    ) throws(SendError) -> Message {
+    ) throws -> Message {
         try self.outbox.send(text, to: .direct(peer), replyTo: replyTo, expires: expires, self)
     }
 
-    func change(
-        _ target: MessageReference, with peer: WhisperID, _ kind: MessageChange.Kind
-    ) throws(ChangeError) -> Message {
+    func change(_ target: MessageReference, with peer: WhisperID, _ kind: MessageChange.Kind) throws -> Message {
         try self.outbox.change(target, in: .direct(peer), kind, self)
     }
 
-    func markRead(_ messages: [Message]) throws(ClientStoreError) { try self.receipts.markRead(messages, self) }
+    func markRead(_ messages: [Message]) throws { try self.receipts.markRead(messages, self) }
 }

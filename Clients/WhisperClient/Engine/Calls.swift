@@ -118,7 +118,7 @@ package final class Calls {
 
     /// Calls of strangers and of blocked people do not ring, nor does what was signed long ago: the server could repeat it.
     private func opened(_ call: SignedCall, _ host: isolated some ServerHost) -> String? {
-        do {
+        host.withStore { () -> String? in
             guard call.to == host.id, let contact = try self.store.contacts.contact(call.from), !contact.isBlocked,
                 !contact.isStranger
             else { return nil }
@@ -129,10 +129,7 @@ package final class Calls {
                 return nil
             }
             return text
-        } catch {
-            host.storeFailed(error)
-            return nil
-        }
+        } ?? nil
     }
 
     /// The server does not take the call, or the answer to one.

@@ -62,7 +62,10 @@ extension WhisperClient {
     private func connectionEnded() {
         self.connection = nil
         self.receipts.disconnected()
-        self.liveDisconnected()
+        self.questions.fail()
+        self.streams.disconnected()
+        self.heard.disconnected()
+        self.rooms.disconnected()
         self.presence.disconnected(self)
         self.outbox.disconnected(self)
     }
@@ -103,11 +106,6 @@ extension WhisperClient {
                 receipt.messageID, receipt.status == .read ? .read : .delivered, from: receipt.from, self)
         case let expired as MessageExpired:
             self.outbox.progress(expired.messageID, .expired, from: expired.to, self)
-        case let event as GroupEvent:
-            self.groups.take(event, self)
-            if case .question(let number)? = message.requestID.flatMap({ RequestTag($0) }) {
-                self.questions.answered(number, .success(event))
-            }
         case let received as MessageReceived: self.receive([received])
         case let page as PendingMessages:
             self.receive(page.messages)
@@ -115,14 +113,32 @@ extension WhisperClient {
         case let refusal as ErrorFrame:
             self.refused(refusal, (message.requestID ?? refusal.requestID).flatMap { RequestTag($0) })
         default:
-            let tag = message.requestID.flatMap { RequestTag($0) }
-            if case .question(let number)? = tag {
-                self.take(live: message.frame, answering: number)
-            } else {
-                self.take(live: message.frame, answering: nil)
+            var number: UInt64?
+            if case .question(let asked)? = message.requestID.flatMap({ RequestTag($0) }) { number = asked }
+            if !self.heard.take(message.frame, answering: number, self), !self.streams.take(message.frame, self) {
+                self.rooms.take(message.frame, answering: number, self)
             }
+            if let number { self.questions.answered(number, .success(message.frame)) }
             // The caller of a logout has its answer before the connection closes.
-            self.take(passing: message.frame)
+            self.take(message.frame)
+        }
+    }
+
+    /// Frames that concern this moment only.
+    private func take(_ frame: (any ServerFrame)?) {
+        switch frame {
+        case is LogoutAck:
+            self.keep(nil)
+            self.close()
+        case is AccountDeleted:
+            // Nobody logs in with these keys again.
+            self.keep(nil)
+            self.stop(.refused(.erased))
+        case let event as GroupEvent: self.groups.take(event, self)
+        case let notification as TypingNotification: self.presence.take(notification, self)
+        case let update as PresenceUpdate: self.presence.take(update, self)
+        case let changed as ProfileChanged: self.liveProfile.take(changed, self)
+        default: self.calls.take(frame, self)
         }
     }
 
@@ -173,7 +189,13 @@ extension WhisperClient {
         case .copy(let copy): self.outbox.refused(copy, code, retryAfter: retryAfter, self)
         case .receipt(let id): self.receipts.refused(id, code, retryAfter: retryAfter, self)
         case .call(let id): self.calls.refused(id, code, self)
-        default: self.liveRefused(tag, code, retryAfter: retryAfter)
+        case .question(let number):
+            self.questions.answered(number, .failure(.refused(code, retryAfter: retryAfter)))
+        case .packet(let id, let position):
+            self.streams.refused(position, of: id, code, retryAfter: retryAfter, self)
+        case .room(let id): self.rooms.signalRefused(in: id, code)
+        case .resync(let id): self.heard.resyncRefused(of: id, retryAfter: retryAfter)
+        default: break
         }
         // Its answer tells the server's time.
         if code == .invalidTimestamp { self.ping() }
@@ -202,7 +224,9 @@ extension WhisperClient {
                 self.outbox.banEnded(self)
                 self.publish(.connection(.online))
                 for (signal, _) in self.work { signal.wake() }
-                self.liveBound()
+                self.streams.bound(self)
+                self.heard.bound(self)
+                self.rooms.bound(self)
                 self.calls.bound(self)
                 self.judgeStaleMail()
                 // A resumed session brings no time with it.
@@ -264,8 +288,7 @@ extension WhisperClient {
         else { return self.stop(.foreignChallenge) }
         self.challenge = nil
         let keys = self.keys.publicKeys
-        let invitation: InvitationToken?
-        do { invitation = try self.store.settings.invitation() } catch { return self.storeFailed(error) }
+        guard let invitation = self.withStore({ try self.store.settings.invitation() }) else { return }
         self.write(
             RegisterProof(
                 challengeID: challenge.challengeID, deviceID: self.deviceID, platform: self.platform,

@@ -17,22 +17,3 @@ package enum PassingNews: Sendable, Equatable {
     case profile(UUIDText, ProfileChanged.Change)
     case nearby(NearbyNews)
 }
-
-extension WhisperClient {
-    /// Frames that concern this moment only.
-    func take(passing frame: (any ServerFrame)?) {
-        switch frame {
-        case is LogoutAck:
-            self.keep(nil)
-            self.close()
-        case is AccountDeleted:
-            // Nobody logs in with these keys again.
-            self.keep(nil)
-            self.stop(.refused(.erased))
-        case let notification as TypingNotification: self.presence.take(notification, self)
-        case let update as PresenceUpdate: self.presence.take(update, self)
-        case let changed as ProfileChanged: self.liveProfile.take(changed, self)
-        default: self.calls.take(frame, self)
-        }
-    }
-}

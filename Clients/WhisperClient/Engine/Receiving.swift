@@ -10,7 +10,7 @@ extension WhisperClient {
     /// Takes messages that came together, by whichever way. They are stored in one transaction.
     /// - Returns: the receipts that may go out: those for what the store holds.
     package func keep(_ mail: [MessageReceived]) -> [OwedReceipt] {
-        do {
+        self.withStore { () -> [OwedReceipt] in
             var arrivals: [Arrival] = []
             var safe: [OwedReceipt] = []
             var suspicions: Set<Suspicion> = []
@@ -40,10 +40,7 @@ extension WhisperClient {
                 self.publish(.alarm(.suspiciousMail(suspicion, count: count)))
             }
             return safe
-        } catch {
-            self.storeFailed(error)
-            return []
-        }
+        } ?? []
     }
 
     /// The decision on a received message.

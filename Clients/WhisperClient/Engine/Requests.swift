@@ -1,7 +1,7 @@
 package import Contract
 
 /// Questions of features to the server, and the tasks that they begin.
-extension WhisperClient: MailHost, RoomHost {
+extension WhisperClient: MailHost, LiveHost, RoomHost {
     package func nextQuestion() -> UInt64 { self.questions.next() }
 
     @discardableResult

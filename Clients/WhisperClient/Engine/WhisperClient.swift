@@ -231,11 +231,9 @@ package actor WhisperClient {
     func rearmLater() { self.timer.wake(ifAfter: self.nextWake) }
 
     private var nextWake: ContinuousClock.Instant? {
-        let receipts = self.session.isBound ? self.receipts.nextWake : nil
-        return [
-            self.session.nextWake, self.outbox.nextWake, receipts, self.liveWake,
-            self.presence.nextWake, self.calls.nextWake,
-        ].compactMap { $0 }.min()
+        let always = [self.session.nextWake, self.outbox.nextWake, self.presence.nextWake, self.calls.nextWake]
+        let bound = [self.receipts.nextWake, self.streams.nextWake, self.heard.nextWake, self.rooms.nextWake]
+        return (always + (self.session.isBound ? bound : [])).compactMap { $0 }.min()
     }
 
     package func pump() {
@@ -253,7 +251,8 @@ package actor WhisperClient {
     private func tick() {
         self.perform(self.session.timerFired(at: .now, using: &self.random))
         self.outbox.tick(self)
-        self.liveTick()
+        self.heard.tick(self)
+        self.rooms.tick(self)
         self.presence.tick(self)
         self.calls.tick(self)
         self.pump()

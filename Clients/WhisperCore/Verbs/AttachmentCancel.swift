@@ -18,12 +18,9 @@ extension Verb {
             #"{"type":"message","message":\#(Shapes.sampleReceivedFile)}"#
         ),
         .client { opened, parameters, json in
-            guard
-                let message = try await opened.with({
-                    try await $0.transfers.cancel(
-                        of: try parameters[Self.messageID], from: try parameters[Self.from], $0)
-                })
-            else { throw CoreError(.notFound, "No file of this message waits.", field: "messageId") }
+            let (id, author) = (try parameters[Self.messageID], try parameters[Self.from])
+            let message = try await opened.with { try await $0.transfers.cancel(of: id, from: author, $0) }
+            guard let message else { throw CoreError(.notFound, "No file of this message waits.", field: "messageId") }
             json.add("message", object: message) { Shapes.write($0, &$1) }
         })
 }

@@ -27,10 +27,8 @@ extension Verb {
                 throw CoreError(.invalidField, "is no absolute path of a file", field: "to")
             }
             guard TransferFiles.canBeMade(at: target) else { throw CoreError(.file, field: "to") }
-            let message = try await opened.with {
-                try $0.transfers.fetch(
-                    of: try parameters[Self.messageID], from: try parameters[Self.from], to: target, $0)
-            }
+            let (id, author) = (try parameters[Self.messageID], try parameters[Self.from])
+            let message = try await opened.with { try $0.transfers.fetch(of: id, from: author, to: target, $0) }
             json.add("message", object: message) { Shapes.write($0, &$1) }
         })
 }

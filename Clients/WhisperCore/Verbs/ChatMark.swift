@@ -17,10 +17,9 @@ extension Verb {
             #"{"type":"chat","chat":"grp-3d6f1f0e-8a55-4c7e-9d55-0c4b7d1f2a61","unread":2,"isPinned":false,"isMuted":true}"#
         ),
         .client { opened, parameters, json in
+            let (isPinned, isMuted) = (try parameters[Self.pinned], try parameters[Self.muted])
             let state = try await opened.with {
-                try $0.chats.mark(
-                    try parameters[Self.chat], isPinned: try parameters[Self.pinned],
-                    isMuted: try parameters[Self.muted], $0)
+                try $0.chats.mark(try parameters[Self.chat], isPinned: isPinned, isMuted: isMuted, $0)
             }
             guard let state else { throw CoreError(.unknownContact) }
             Shapes.write(state, &json)

@@ -13,9 +13,8 @@ extension Verb {
         samples: (#"{"chat":"WSP-AAAA-AAAA-AAAA","upTo":7}"#, #"{"type":"read","count":2}"#),
         .client { opened, parameters, json in
             let (chat, upTo) = (try parameters[Self.chat], try parameters[Self.upTo])
-            let count = try await opened.with {
-                try await $0.chats.read(chat, upTo: upTo, limit: CoreLimits.listMax, $0)
-            }
+            let most = CoreLimits.listMax
+            let count = try await opened.with { try await $0.chats.read(chat, upTo: upTo, limit: most, $0) }
             json.add("count", count)
         })
 }

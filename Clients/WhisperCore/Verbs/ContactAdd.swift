@@ -38,10 +38,8 @@ extension Verb {
             switch (try parameters[Self.whisperID], try parameters[Self.link]) {
             case (let id?, nil): contact = try await opened.with { try await $0.contacts.add(id, name: name, $0) }
             case (nil, let text?):
-                contact = try await opened.with {
-                    try await $0.contacts.add(
-                        try opened.contactLink(text), name: name, isScanned: try parameters[Self.source] == .scan, $0)
-                }
+                let (link, isScan) = (try opened.contactLink(text), try parameters[Self.source] == .scan)
+                contact = try await opened.with { try await $0.contacts.add(link, name: name, isScanned: isScan, $0) }
             default: throw CoreError(.invalidField, "Give one of whisperId and link.", field: "whisperId")
             }
             json.add("contact", object: contact) { Shapes.write($0, &$1) }

@@ -15,7 +15,7 @@ extension Verb {
             #"{"type":"contact","contact":{"whisperId":"WSP-AAAA-AAAA-AAAA","name":"Ann","isStranger":false,"isPinned":true,"isMuted":false,"isBlocked":true,"isBanned":false,"addedAt":1767225600000,"signPublicKey":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=","encPublicKey":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="}}"#
         ),
         .client { opened, parameters, json in
-            try (try await opened.with { try $0.contacts.set(isBlocked: true, try parameters[Self.whisperID], $0) })
-                .write(&json)
+            let id = try parameters[Self.whisperID]
+            try (try await opened.with { try $0.contacts.set(isBlocked: true, id, $0) }).write(&json)
         })
 }

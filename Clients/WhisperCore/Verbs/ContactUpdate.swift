@@ -31,8 +31,8 @@ extension Verb {
             }
             let update = ContactUpdate(
                 name: name, notes: notes, isPinned: try parameters[Self.pinned], isMuted: try parameters[Self.muted])
-            try (try await opened.with { try $0.contacts.update(try parameters[Self.whisperID], update, $0) }).write(
-                &json)
+            let id = try parameters[Self.whisperID]
+            try (try await opened.with { try $0.contacts.update(id, update, $0) }).write(&json)
         })
 }
 

@@ -20,11 +20,9 @@ extension Verb {
             #"{"type":"group","group":\#(Shapes.groupSample)}"#
         ),
         .client { opened, parameters, json in
-            let group = try await opened.with {
-                try $0.groups.admit(
-                    try parameters[Self.members], to: try opened.group(try parameters[Self.groupID]).id,
-                    isAgreed: try parameters[Self.isAgreed] ?? false, $0)
-            }
+            let id = try opened.group(try parameters[Self.groupID]).id
+            let (members, isAgreed) = (try parameters[Self.members], try parameters[Self.isAgreed] ?? false)
+            let group = try await opened.with { try $0.groups.admit(members, to: id, isAgreed: isAgreed, $0) }
             json.add("group", object: group) { Shapes.write($0, &$1) }
         })
 }

@@ -18,10 +18,8 @@ extension Verb {
             #"{"title":"Hiking","members":["WSP-AAAA-AAAA-AAAA"]}"#, #"{"type":"group","group":\#(Shapes.groupSample)}"#
         ),
         .server { opened, parameters, json in
-            let group = try await opened.with {
-                try await $0.groups.create(
-                    title: try parameters[Self.title], members: try parameters[Self.members], $0)
-            }
+            let (title, members) = (try parameters[Self.title], try parameters[Self.members])
+            let group = try await opened.with { try await $0.groups.create(title: title, members: members, $0) }
             json.add("group", object: group) { Shapes.write($0, &$1) }
         })
 }

@@ -15,9 +15,8 @@ extension Verb {
             #"{"type":"group","group":{"groupId":"grp-3d6f1f0e-8a55-4c7e-9d55-0c4b7d1f2a61","title":"Hiking","isMember":false,"members":1,"revision":2,"createdAt":1767225600000,"updatedAt":1767225600001}}"#
         ),
         .server { opened, parameters, json in
-            let group = try await opened.with {
-                try await $0.groups.leave(try opened.group(try parameters[Self.groupID]).id, $0)
-            }
+            let id = try opened.group(try parameters[Self.groupID]).id
+            let group = try await opened.with { try await $0.groups.leave(id, $0) }
             json.add("group", object: group) { Shapes.write($0, &$1) }
         })
 }

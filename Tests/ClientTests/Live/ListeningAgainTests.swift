@@ -38,9 +38,9 @@ import Testing
             let second = try await self.listen(alice, link, look, joins: 2)
             #expect(first < second)
             let frame = try ServerMessage(Array(Self.joined.utf8)).frame
-            await alice.take(live: frame, answering: first)
+            _ = await alice.with { $0.heard.take(frame, answering: first, $0) }
             #expect(await !alice.hasJoined(Self.conversation))
-            await alice.take(live: frame, answering: second)
+            _ = await alice.with { $0.heard.take(frame, answering: second, $0) }
             #expect(await alice.hasJoined(Self.conversation))
             await alice.with { $0.questions.fail() }
             try? await left

@@ -280,10 +280,7 @@ package final class Transfers {
         let total = transfer.details.sealedSize
         guard await self.files.size(of: transfer.local) == total else { return .failed(.unreadable) }
         let url: String
-        switch await self.uploadURL(of: transfer, host) {
-        case .success(let text): url = text
-        case .failure(let outcome): return outcome.outcome
-        }
+        do throws(NoURL) { url = try await self.uploadURL(of: transfer, host) } catch { return error.outcome }
         let progress = TransferProgress(of: transfer, from: 0, host)
         let files = self.files
         let status: Int
@@ -312,37 +309,37 @@ package final class Transfers {
     /// The URL of the attempt before, if it is still good.
     private func uploadURL(
         of transfer: Transfer, _ host: isolated some MailHost
-    ) async -> Result<String, NoURL> {
+    ) async throws(NoURL) -> String {
         if let url = transfer.url, let end = transfer.urlExpiresAt,
             host.serverNow + ClientLimits.uploadURLLeftMin < end
         {
-            return .success(url)
+            return url
         }
-        guard let token = host.token else { return .failure(NoURL(outcome: .stopped)) }
+        guard let token = host.token else { throw NoURL(outcome: .stopped) }
         let body = FileExchange.encode(
             FileExchange.Presign(contentType: transfer.details.type, sizeBytes: transfer.details.sealedSize))
         guard let answer = try? await self.server.post(FileExchange.presignPath, body, bearer: token.token) else {
-            return .failure(NoURL(outcome: .temporary(isFurther: false)))
+            throw NoURL(outcome: .temporary(isFurther: false))
         }
         switch answer.status {
         case 200:
             guard let presigned = FileExchange.decode(FileExchange.Presigned.self, answer.body),
                 FileSecret.isObjectKey(presigned.objectKey)
-            else { return .failure(NoURL(outcome: .failed(.rejected))) }
+            else { throw NoURL(outcome: .failed(.rejected)) }
             do throws(ClientStoreError) {
                 try self.store.transfers.set(
                     url: (
                         presigned.uploadUrl, presigned.objectKey, Timestamp(milliseconds: presigned.expiresAt)
                     ), of: transfer.number)
             } catch {
-                return .failure(NoURL(outcome: .temporary(isFurther: false)))
+                throw NoURL(outcome: .temporary(isFurther: false))
             }
-            return .success(presigned.uploadUrl)
-        case 401: return .failure(NoURL(outcome: .stopped))
-        case 403: return .failure(NoURL(outcome: .failed(.quota)))
-        case 413: return .failure(NoURL(outcome: .failed(.tooLarge)))
-        case 408, 429, 500...: return .failure(NoURL(outcome: .temporary(isFurther: false)))
-        default: return .failure(NoURL(outcome: .failed(.rejected)))
+            return presigned.uploadUrl
+        case 401: throw NoURL(outcome: .stopped)
+        case 403: throw NoURL(outcome: .failed(.quota))
+        case 413: throw NoURL(outcome: .failed(.tooLarge))
+        case 408, 429, 500...: throw NoURL(outcome: .temporary(isFurther: false))
+        default: throw NoURL(outcome: .failed(.rejected))
         }
     }
 

@@ -184,12 +184,8 @@ package final class HeardStreams {
         self.listening[id]?.keys.add(key)
         if generation > listening.heard.generation {
             self.listening[id]?.heard.generation = generation
-            do {
-                if let heard = self.listening[id]?.heard { try self.store.set(heard) }
-            } catch {
-                host.storeFailed(error)
-                return false
-            }
+            let heard = self.listening[id]?.heard
+            if let heard, host.withStore({ try self.store.set(heard) }) == nil { return false }
         }
         if let actions = self.listening[id]?.ears.keyArrived(generation: generation, at: .now) {
             self.perform(actions, of: id, host)

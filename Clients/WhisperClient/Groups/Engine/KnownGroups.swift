@@ -209,10 +209,7 @@ package final class KnownGroups {
     private func lookUpMembers(_ host: isolated some MailHost) async {
         var tried: Set<WhisperID> = []
         while host.isOnline, !Task.isCancelled, tried.count < ClientLimits.groupMembersLookedUpMax {
-            let member: WhisperID?
-            do { member = try self.store.deliveries.memberWithoutKeys(except: tried) } catch {
-                return host.storeFailed(error)
-            }
+            let member = host.withStore { try self.store.deliveries.memberWithoutKeys(except: tried) } ?? nil
             guard let member else { return }
             do throws(ContactError) {
                 // Queues what waits for them.
