@@ -194,6 +194,7 @@ final class World {
 
     /// - Parameter seconds: how long faults happen, in the world's time.
     func play(seconds: Int64) {
+        self.eventsMax = Self.eventsPerSecondMax * Int(max(seconds, 45))
         switch self.kind {
         case .mail: self.makePhones()
         case .live:
@@ -218,12 +219,25 @@ final class World {
         let faultsEnd = self.machine.now + .seconds(seconds)
         // Later faults repair effects of earlier ones. So in some worlds one fault is the last.
         if self.faultRates.redis > 0, self.machine.random.isOne(in: 4) {
-            self.machine.run(until: faultsEnd - Self.lastActLength) { !self.record.faults.isEmpty }
+            self.machine.run(until: faultsEnd - Self.lastActLength) { self.hasFailed }
             self.isLastAct = true
             self.loseDepartures(isNew: self.machine.random.isOne(in: 3))
         }
-        self.machine.run(until: faultsEnd) { !self.record.faults.isEmpty }
+        self.machine.run(until: faultsEnd) { self.hasFailed }
         self.calmDown()
+    }
+
+    /// Worlds have up to 2,000 events for each second in which things go wrong. With three times as many, processes keep each
+    /// other busy, and would for ever.
+    private static let eventsPerSecondMax = 6_000
+    private var eventsMax = 0
+
+    /// Whether a promise is broken. One of them is that the cluster comes to rest.
+    private var hasFailed: Bool {
+        if self.machine.count > self.eventsMax, self.record.faults.isEmpty {
+            self.record.fault("the cluster does not come to rest: \(self.machine.count) events")
+        }
+        return !self.record.faults.isEmpty
     }
 
     private func makePhones() {
@@ -257,7 +271,7 @@ final class World {
         let end = self.machine.now + Self.quietMax
         var lookAt: Int64 = 0
         self.machine.run(until: end) {
-            guard self.record.faults.isEmpty else { return true }
+            guard !self.hasFailed else { return true }
             guard self.machine.now >= lookAt else { return false }
             lookAt = self.machine.now + .milliseconds(500)
             return self.isQuiet
