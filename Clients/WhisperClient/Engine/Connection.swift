@@ -115,6 +115,8 @@ extension WhisperClient {
         default:
             var number: UInt64?
             if case .question(let asked)? = message.requestID.flatMap({ RequestTag($0) }) { number = asked }
+            // The caller of a change reads the group as the answer leaves it.
+            if let event = message.frame as? GroupEvent { self.groups.take(event, self) }
             if !self.heard.take(message.frame, answering: number, self), !self.streams.take(message.frame, self) {
                 self.rooms.take(message.frame, answering: number, self)
             }
@@ -134,7 +136,6 @@ extension WhisperClient {
             // Nobody logs in with these keys again.
             self.keep(nil)
             self.stop(.refused(.erased))
-        case let event as GroupEvent: self.groups.take(event, self)
         case let notification as TypingNotification: self.presence.take(notification, self)
         case let update as PresenceUpdate: self.presence.take(update, self)
         case let changed as ProfileChanged: self.liveProfile.take(changed, self)

@@ -94,7 +94,15 @@ package final class Outbox {
             guard isNew else { return message }
             if reader.isStranger { host.backup.wake() }
             host.publish(.changed(message))
-            self.queued(id, in: place, host)
+            guard case .group = place else {
+                self.queued(id, in: place, host)
+                return message
+            }
+            do {
+                self.queued(try self.store.deliveries.queuedDeliveries(of: id), host)
+            } catch {
+                throw .send(.store(error))
+            }
             return message
         }
     }
@@ -187,7 +195,8 @@ package final class Outbox {
     func giveUpCopies(to member: WhisperID, _ reason: FailureReason, _ host: isolated some MailHost) {
         host.withStore {
             for copy in try self.store.deliveries.waitingDeliveries(to: member) {
-                self.apply(.giveUp(copy, reason), host)
+                let message = try self.store.deliveries.set(.failed(reason), of: copy)
+                if let message { host.publish(.changed(message)) }
             }
         }
     }

@@ -99,7 +99,8 @@ package final class Transfers {
             }
             await self.files.release(local)
             host.publish(.changed(message))
-            if reader.isStranger { host.backup.wake() }
+            // It was sealed meanwhile: whether its reader was a stranger before may be out of date.
+            if message.isDirect { host.backup.wake() }
             self.wake()
             return message
         } catch let error as FileError {
