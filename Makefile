@@ -53,7 +53,7 @@ help:
 	@echo 'make simulate SEEDS=100000   play a cluster in one thread, from seeds, through every kind of failure'
 	@echo 'make admin ARGS="stats"   ask a running cluster as an operator; ARGS="help" says what'
 	@echo 'make backup   a base backup of the running cluster, into DATA_DIR/backup; make restore takes a stopped one back to it'
-	@echo '              people who were erased since stay erased, but for make restore WITHOUT_ERASURES=1'
+	@echo '              people who were erased since stay erased; with make restore WITHOUT_ERASURES=1 they come back'
 	@echo 'make build    build everything'
 	@echo 'make documents  write anew what is generated (docs/): from the contract and from the settings'
 	@echo 'make lock     write deploy/packages.lock and the lists of Python packages anew, with their hashes'
