@@ -26,6 +26,20 @@ import Testing
             return Int(rows)
         }
 
+        /// Offers marks of erased identities to be kept, as `whisper-auth marks` prints them.
+        func keepMarks(_ count: Int, of cluster: String) async throws {
+            let lines = (0..<count).map { String(repeating: "0", count: 63) + "\($0) 20785\n" }.joined()
+            let end = "end \(count) \(String(repeating: "0", count: 64))\n"
+            let text = "whisper-erasures 1\ncluster \(cluster)\n\(lines)\(end)"
+            let file = self.folder.path + "/marks"
+            try text.write(toFile: file, atomically: false, encoding: .utf8)
+            let own = self.folder.path + "/backup"
+            try await Command(
+                "/bin/sh", ["-c", #""$0" marks <"$1""#, own + "/scripts/whisper-backup", file],
+                environment: ["BACKUP_SERVER": "none", "BACKUP_FOLDER": self.backups.folder], log: own + "/backup.log"
+            ).run(name: "marks")
+        }
+
         func takesBase(_ count: Int) async throws {
             try await waitUntil("there are \(count) base backups", within: readyTimeout, every: .milliseconds(100)) {
                 self.backups.bases.count == count
@@ -133,6 +147,36 @@ import Testing
             #expect(bench.backups.output.contains("these marks are not whole"))
             #expect(try String(contentsOfFile: path, encoding: .utf8) == "of before")
             #expect(bench.backups.files("").filter { $0.hasPrefix(".erasures") }.isEmpty)
+        }
+    }
+
+    /// A list of another database, or one that lacks a mark, does not replace the file, until a restore without it was asked for.
+    @Test func marksAreNotLost() async throws {
+        try await self.withBench { bench in
+            func kept(_ name: String = "erasures") throws -> Int {
+                let text = try String(contentsOfFile: "\(bench.backups.folder)/\(name)", encoding: .utf8)
+                return text.matches(of: #/ 20785/#).count
+            }
+            // Its account makes the folders.
+            try await bench.backups.takeBase()
+            try await bench.keepMarks(3, of: "5")
+            await #expect(throws: LaunchError.self) { try await bench.keepMarks(0, of: "5") }
+            #expect(bench.backups.output.contains("3 marks of"))
+            await #expect(throws: LaunchError.self) { try await bench.keepMarks(4, of: "6") }
+            #expect(bench.backups.output.contains("of another database, not of 5"))
+            #expect(try kept() == 3)
+            for _ in 0..<2 { try await bench.keepMarks(4, of: "5") }
+            #expect(try (kept(), kept("erasures.earlier")) == (4, 3))
+
+            try await bench.backups.takeBase()
+            #expect(try #require(bench.backups.metric("erasures_timestamp_seconds")) > 1_700_000_000)
+            #expect(try await bench.rowsRestored() == 0)
+            let aside = try #require(bench.backups.files("").first { $0.hasPrefix("erasures.before-") })
+            #expect(try kept(aside) == 4)
+            try "6".write(toFile: bench.backups.folder + "/system", atomically: false, encoding: .utf8)
+            await #expect(throws: LaunchError.self) { try await bench.keepMarks(1, of: "5") }
+            try await bench.keepMarks(1, of: "6")
+            #expect(try kept() == 1)
         }
     }
 
