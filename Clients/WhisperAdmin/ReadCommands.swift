@@ -58,7 +58,9 @@ struct ReportsCommand: AsyncParsableCommand {
 
 /// One report in the list. The note is the reporter's own text.
 struct ReportLine: Decodable {
-    var id, reporterId, targetId, reason, status: String
+    var id, targetId, reason, status: String
+    /// `nil` once the reporter was erased.
+    var reporterId: String?
     var note: String?
     var evidenceVerified: Bool
     var createdAt: Int64
@@ -66,7 +68,8 @@ struct ReportLine: Decodable {
     var text: String {
         let proof = self.evidenceVerified ? "with evidence" : "without evidence"
         let note = self.note.map { " “\(harmlessLine($0))”" } ?? ""
-        return "\(time(self.createdAt))  \(self.id)  \(self.status)  \(self.targetId) by \(self.reporterId): "
+        let reporter = self.reporterId ?? "somebody who has left"
+        return "\(time(self.createdAt))  \(self.id)  \(self.status)  \(self.targetId) by \(reporter): "
             + "\(self.reason), \(proof)\(note)"
     }
 }

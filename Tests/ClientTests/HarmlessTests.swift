@@ -1,3 +1,4 @@
+import Foundation
 import TerminalText
 import TestKit
 import Testing
@@ -23,9 +24,18 @@ import Testing
     @Test(arguments: ["\u{202E}", "\u{202A}", "\u{2066}", "\u{2069}", "\u{2028}", "\n", "\r", "\u{1B}"])
     func aNoteDoesNotFakeAnotherLine(mark: String) {
         let report = ReportLine(
-            id: "1", reporterId: "r", targetId: "t", reason: "spam", status: "open", note: "a\(mark)b",
+            id: "1", targetId: "t", reason: "spam", status: "open", reporterId: "r", note: "a\(mark)b",
             evidenceVerified: false, createdAt: 0)
         #expect(report.text.hasSuffix("spam, without evidence “a\u{FFFD}b”"))
         #expect(!report.text.contains(mark))
+    }
+
+    /// One erased person among the reporters took the whole list of reports away.
+    @Test func aReportOfAnErasedPersonIsShown() throws {
+        let body = """
+            {"id":"1","targetId":"t","reason":"spam","evidenceVerified":false,"status":"open","createdAt":0}
+            """
+        let report = try JSONDecoder().decode(ReportLine.self, from: Data(body.utf8))
+        #expect(report.text.contains("t by somebody who has left: spam"))
     }
 }
