@@ -1,6 +1,6 @@
 // One chat: its messages as a feed, and the composer.
 import * as actions from "./actions.js";
-import { person } from "./dialogs.js";
+import { group, person } from "./dialogs.js";
 import { rpc } from "./door.js";
 import { keyOf } from "./model.js";
 import { dayOf, sameDay, timeOf, wholeTime, words } from "./text.js";
@@ -60,12 +60,20 @@ export class ChatView {
     this.#end.append(el("span", { "aria-hidden": "true" }));
     this.#bar = el("div", { class: "bar" });
     this.#buildComposer();
-    const isPerson = () => this.#open.row?.kind !== "group";
+    const about = () => {
+      if (this.#group) group(model, open.chat, back);
+      else if (!this.#open.isStranger) person(model, open.chat);
+    };
     pane.replaceChildren(
       el("header", {}, signButton("back", words.backToChats, back, { class: "sign back" }),
-        el("h1", {}, el("button", { type: "button", class: "who", click: () => isPerson() && !this.#open.isStranger && person(model, open.chat) }, this.#title, this.#status))),
+        el("h1", {}, el("button", { type: "button", class: "who", click: about }, this.#title, this.#status))),
       el("div", { class: "middle" }, this.#scroll, this.#end), this.#bar, this.#composer);
     open.readFirst(open.wanted ?? open.firstUnread).catch((error) => this.#refuse(error.message));
+  }
+
+  /** What is known of the group, if it is one. */
+  get #group() {
+    return this.#model.groups.get(this.#open.chat);
   }
 
   #buildComposer() {
@@ -124,7 +132,7 @@ export class ChatView {
       set(this.#text, "placeholder", words.writeTo(name));
     }
     const presence = this.#model.presence.get(chat);
-    const status = this.#model.typing.has(chat) ? words.typing : row?.kind === "group" ? words.group : presence?.status === "online" ? words.here : "";
+    const status = this.#model.typing.has(chat) ? words.typing : this.#group ? words.members(this.#group.members) : presence?.status === "online" ? words.here : "";
     if (this.#status.textContent !== status) this.#status.textContent = status;
     this.#drawBar(row, contact);
     this.#drawMessages();
@@ -132,10 +140,12 @@ export class ChatView {
   }
 
   #drawBar(row, contact) {
-    const what = row?.isStranger ? "stranger" : row?.kind === "group" ? "group" : row?.isBlocked ? "blocked" : contact?.isBanned ? "banned" : "";
-    this.#composer.hidden = what !== "";
-    if (this.#bar.dataset.what === what) return;
-    this.#bar.dataset.what = what;
+    const newcomers = this.#group?.isMember ? this.#group.newcomers ?? [] : [];
+    const what = row?.isStranger ? "stranger" : this.#group && !this.#group.isMember ? "left" : newcomers.length > 0 ? "newcomers" : row?.isBlocked ? "blocked" : contact?.isBanned ? "banned" : "";
+    this.#composer.hidden = !["", "newcomers"].includes(what);
+    const look = `${what} ${newcomers}`;
+    if (this.#bar.look === look) return;
+    this.#bar.look = look;
     const whisperId = this.#open.chat;
     const order = (verb) => async () => {
       await rpc(verb, { whisperId });
@@ -146,7 +156,14 @@ export class ChatView {
         button(words.accept, order("request_accept"), { class: "main", id: "accept" }),
         button(words.reject, () => order("request_reject")().then(() => this.#pane.querySelector(".back").click())),
         button(words.block, order("contact_block")))],
-      group: () => [el("p", {}, words.groupReadOnly)],
+      left: () => [el("p", {}, words.left)],
+      // A server that lies about members reads nothing before a person has seen them.
+      newcomers: () => [
+        el("p", {}, ...sentence(words.newcomers, { names: newcomers.map((each) => this.#model.nameOf(each)).join(", ") })),
+        button(words.admit, async () => {
+          await rpc("group_admit", { groupId: this.#open.chat, members: newcomers, isAgreed: true });
+          await this.#model.readList();
+        }, { id: "admit" })],
       blocked: () => [el("p", {}, words.blockedText), button(words.unblock, order("contact_unblock"))],
       banned: () => [el("p", {}, words.bannedText)],
     };
@@ -442,7 +459,7 @@ export class ChatView {
   /** One request under way; the newest word waits. */
   async #typing(isTyping) {
     this.#wanted = isTyping;
-    if (this.#open.row?.kind === "group" || this.#isAsking || !isTyping && !this.#isTyping) return;
+    if (this.#group || this.#isAsking || !isTyping && !this.#isTyping) return;
     this.#isAsking = true;
     this.#isTyping = isTyping;
     await rpc("typing", { chat: this.#open.chat, isTyping }).catch(() => {});

@@ -20,10 +20,12 @@ export class Model {
   me = { hasIdentity: true };
   /** @type {any[]} */
   chats = [];
-  /** @type {any[]} contacts without a chat */
+  /** @type {any[]} rows of groups and contacts in which nobody has written */
   others = [];
   /** @type {Map<string, any>} */
   contacts = new Map();
+  /** @type {Map<string, any>} also those that were left */
+  groups = new Map();
   hasRead = false;
   /** @type {{state: string, reason?: string, retryInMs?: number, bannedUntil?: number, since: number}} */
   connection = { state: "connecting", since: Date.now() };
@@ -54,7 +56,7 @@ export class Model {
   }
 
   nameOf(chat) {
-    return this.row(chat)?.name ?? this.contacts.get(chat)?.name ?? chat;
+    return this.row(chat)?.name ?? this.contacts.get(chat)?.name ?? (this.groups.get(chat)?.title || chat);
   }
 
   get unread() {
@@ -89,12 +91,16 @@ export class Model {
   }
 
   async readList() {
-    const [{ chats }, { contacts }] = await Promise.all([rpc("chat_list", { limit: listSize }), rpc("contact_list")]);
+    const [{ chats }, { contacts }, { groups }] = await Promise.all([rpc("chat_list", { limit: listSize }), rpc("contact_list"), rpc("group_list")]);
     const pinned = (row) => (row.isPinned ? 0 : 1);
     this.chats = chats.sort((a, b) => pinned(a) - pinned(b));
     this.contacts = new Map(contacts.map((contact) => [contact.whisperId, contact]));
+    this.groups = new Map(groups.map((group) => [group.groupId, group]));
     const known = new Set(chats.map((row) => row.chat));
-    this.others = contacts.filter(({ whisperId }) => !known.has(whisperId));
+    this.others = [
+      ...groups.filter(({ isMember }) => isMember).map(({ groupId, title }) => ({ chat: groupId, kind: "group", name: title, unread: 0 })),
+      ...contacts.map((contact) => ({ ...contact, chat: contact.whisperId, kind: "person", unread: 0 })),
+    ].filter(({ chat }) => !known.has(chat));
     this.hasRead = true;
     this.changed();
   }

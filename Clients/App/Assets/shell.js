@@ -237,7 +237,7 @@ class Shell {
     this.#requests.hidden = strangers.length === 0;
     this.#rowsIn(this.#requests.lastElementChild, strangers);
     this.#others.hidden = others.length === 0;
-    this.#rowsIn(this.#others.lastElementChild, others.map((contact) => ({ ...contact, chat: contact.whisperId, kind: "person", unread: 0 })));
+    this.#rowsIn(this.#others.lastElementChild, others);
     this.#empty.hidden = !hasRead || chats.length + others.length > 0;
     this.#drawBanner();
     this.#chat?.draw();

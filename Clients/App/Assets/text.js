@@ -52,7 +52,6 @@ export const words = {
   blocked: "Blocked",
   muted: "Muted",
   pinned: "Pinned",
-  group: "Group",
   title: (unread) => (unread > 0 ? `(${unread}) Whisper` : "Whisper"),
 
   // Chat
@@ -74,7 +73,10 @@ export const words = {
   length: (bytes) => `${bytes.toLocaleString()} of 8,000 bytes`,
   notSent: "This wasn't sent.",
   tryAgain: "Try again",
-  groupReadOnly: "Writing to groups comes later. Use the terminal: whisper chat.",
+  left: "You aren't in this group any more.",
+  newcomers: "Nobody vouches for {names} in this group. What you write goes to them when you let them read.",
+  admit: "Let them read",
+  members: (count) => (count === 1 ? "Group, only you" : `Group of ${count}`),
   blockedText: "You've blocked this person.",
   unblock: "Unblock",
   bannedText: "This person is banned from the server.",
@@ -159,6 +161,18 @@ export const words = {
   match: "They match",
   verified: "verified",
   about: (name) => `About ${name}`,
+
+  // Groups
+  newGroup: "New group",
+  groupTitle: "Name of the group",
+  groupPeople: "Who is in it",
+  groupNobody: "Add people first: a group is made of your contacts.",
+  create: "Create",
+  addToGroup: "Add people",
+  roles: { owner: "owner", admin: "admin", member: "" },
+  takeOut: (name) => `Remove ${name}`,
+  leaveGroup: "Leave the group",
+  leaveSure: "Leave? Its messages stay here.",
 
   // Settings
   theme: "Colours",

@@ -353,6 +353,48 @@ import Testing
         }
     }
 
+    /// A group is made, written to, looked at and left. Its newest member reads nothing before somebody has seen them.
+    @Test(.enabled(if: Axe.isExpected, "needs deploy/install-python-tools.sh"))
+    func aGroupIsMadeWrittenToAndLeft() async throws {
+        let axe = try Axe.source()
+        try await AppWindow.two { ann, bob in
+            let (annID, bobID) = (try await ann.id, try await bob.id)
+            try await ann.add(bobID, as: "Bob Ross")
+            try await bob.add(annID, as: "Ann")
+            try await ann.browser.click("#add")
+            try await ann.browser.click("#new-group")
+            try await ann.browser.type("Hiking", into: "dialog [name=title]")
+            try await ann.browser.click("dialog [value='\(bobID)']")
+            try await Self.look(ann, "new-group-light", axe)
+            try await ann.browser.click("dialog form .main")
+            try await ann.shows("the group") { try await ann.content(of: "#pane .who") == "HikingGroup of 2" }
+            try await ann.say("Who comes along?")
+            let row = "[data-key^='grp-'] button"
+            // Its row moves from the contacts to the chats with the first message.
+            try await bob.shows("a message in the group") { try await bob.browser.count(row + " .count") == 1 }
+            try await bob.browser.click(row)
+            try await bob.shows(messages: ["Who comes along?"])
+            try await bob.say("I do.")
+            try await ann.shows(messages: ["> Who comes along?", "I do."])
+            #expect(try await ann.content(of: "article[data-direction=in] .author") == "Bob Ross:")
+            try await ann.shows(state: "Read")
+            try await ann.browser.click("#pane .who")
+            try await ann.shows("who is in it") { try await Set(ann.texts(".members bdi")) == ["You", "Bob Ross"] }
+            try await Self.look(ann, "group-light", axe)
+            try await ann.browser.press("\u{E00C}")
+            // A group is left after a second word, and what was said stays.
+            try await bob.browser.click("#pane .who")
+            try await bob.browser.click("dialog .buttons button")
+            try await bob.browser.click("dialog .loud")
+            try await ann.shows("one member") { try await ann.content(of: "#pane .who") == "HikingGroup, only you" }
+            try await bob.browser.click(row)
+            try await bob.shows("the end") { try await bob.content(of: "#pane .bar").contains("aren't in this group") }
+            #expect(try await bob.browser.isHidden("#text"))
+            try await bob.shows(messages: ["Who comes along?", "> I do."])
+            for page in [ann, bob] { try await page.hasNoComplaints() }
+        }
+    }
+
     /// axe-core finds nothing on any screen, in both schemes, on a phone and at 300 %. Nothing is cut off.
     @Test(.enabled(if: Axe.isExpected, "needs deploy/install-python-tools.sh"))
     func nothingKeepsPeopleOut() async throws {
