@@ -1,6 +1,6 @@
 // One chat: its messages as a feed, and the composer.
 import * as actions from "./actions.js";
-import { group, person } from "./dialogs.js";
+import { person } from "./dialogs.js";
 import { rpc } from "./door.js";
 import { keyOf } from "./model.js";
 import { dayOf, sameDay, timeOf, wholeTime, words } from "./text.js";
@@ -60,8 +60,8 @@ export class ChatView {
     this.#end.append(el("span", { "aria-hidden": "true" }));
     this.#bar = el("div", { class: "bar" });
     this.#buildComposer();
-    const about = () => {
-      if (this.#group) group(model, open.chat, back);
+    const about = async () => {
+      if (this.#group) (await import("./groups.js")).group(model, open.chat, back);
       else if (!this.#open.isStranger) person(model, open.chat);
     };
     pane.replaceChildren(

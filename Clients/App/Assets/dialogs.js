@@ -1,8 +1,8 @@
-// Dialogs: somebody new, groups, our own ID, a contact, and settings.
+// Dialogs: somebody new, our own ID, a contact, and settings.
 import { ask, rpc } from "./door.js";
 import { applyLooks } from "./looks.js";
 import { words } from "./text.js";
-import { bdi, button, dialog, el, field, say, sentence } from "./view.js";
+import { button, dialog, el, field, say, sentence } from "./view.js";
 
 /** As people write it, with or without dashes, in either case. */
 function asID(text) {
@@ -34,68 +34,12 @@ export function addPerson(model, done) {
       id.refuse({ offline: words.addOffline, unreachable: words.addOffline, notFound: words.nobody, invalidField: words.nobody }[error.code] ?? error.message);
     }
   };
-  const shown = dialog(words.add, el("form", { novalidate: true, submit }, id.box, name.box, note, el("div", { class: "buttons" }, add, button(words.newGroup, () => {
+  const shown = dialog(words.add, el("form", { novalidate: true, submit }, id.box, name.box, note, el("div", { class: "buttons" }, add, button(words.newGroup, async () => {
+    const { addGroup } = await import("./groups.js");
     shown.close();
     addGroup(model, done);
   }, { id: "new-group" }))));
   id.input.focus();
-}
-
-/** Contacts to choose from. @returns {{box: Element, chosen: () => string[]}} */
-function people(contacts) {
-  const rows = contacts.map(({ whisperId, name }) => [whisperId, el("input", { type: "checkbox", value: whisperId }), name ?? whisperId]);
-  return {
-    box: el("fieldset", {}, el("legend", {}, words.groupPeople), rows.map(([, input, name]) => el("label", { class: "row" }, bdi(name), input))),
-    chosen: () => rows.filter(([, input]) => input.checked).map(([whisperId]) => whisperId),
-  };
-}
-
-const friends = (model) => [...model.contacts.values()].filter(({ isStranger, isBlocked }) => !isStranger && !isBlocked);
-
-/** @param {import("./model.js").Model} model @param {(chat: string) => void} done */
-export function addGroup(model, done) {
-  const title = field(words.groupTitle, { required: true, maxlength: 64, name: "title" });
-  const { box, chosen } = people(friends(model));
-  const submit = async (event) => {
-    event.preventDefault();
-    try {
-      const { group: made } = await ask("group_create", { title: title.input.value.trim(), members: chosen() });
-      shown.close();
-      done(made.groupId);
-    } catch (error) {
-      title.refuse(error.message);
-    }
-  };
-  const shown = dialog(words.newGroup, el("form", { novalidate: true, submit }, title.box, friends(model).length > 0 ? box : el("p", { class: "hint" }, words.groupNobody),
-    el("div", { class: "buttons" }, el("button", { class: "main" }, words.create))));
-  title.input.focus();
-}
-
-/** Who is in a group; changes to it by those who may. @param {() => void} left */
-export async function group(model, groupId, left) {
-  const { members } = await rpc("group_members", { groupId });
-  const role = members.find(({ whisperId }) => whisperId === model.me.whisperId)?.role;
-  const mayChange = role === "owner" || role === "admin";
-  const fault = el("p", { class: "fault", role: "alert" });
-  const change = (fields) => ask("group_update", { groupId, ...fields }).then(() => {
-    shown.close();
-    return model.readList();
-  }).catch((error) => fault.replaceChildren(error.message));
-  const row = ({ whisperId, role: theirs }) => {
-    const isMe = whisperId === model.me.whisperId;
-    const name = isMe ? words.you.replace(":", "") : model.nameOf(whisperId);
-    const out = mayChange && !isMe && theirs !== "owner" && button("✕", () => change({ remove: [whisperId] }), { class: "sign", "aria-label": words.takeOut(name) });
-    return el("li", { class: "row" }, bdi(name), el("span", { class: "hint" }, words.roles[theirs]), out);
-  };
-  const others = friends(model).filter(({ whisperId }) => !members.some((member) => member.whisperId === whisperId));
-  const { box, chosen } = people(others);
-  const adds = mayChange && others.length > 0 && el("details", {}, el("summary", {}, words.addToGroup), box, button(words.addToGroup, () => chosen().length > 0 && change({ add: chosen() })));
-  const leave = role && button(words.leaveGroup, () => leave.replaceWith(el("p", {}, words.leaveSure), button(words.leaveGroup, () => ask("group_leave", { groupId }).then(() => {
-    shown.close();
-    left();
-    return model.readList();
-  }).catch((error) => fault.replaceChildren(error.message)), { class: "loud" })));
-  const shown = dialog(model.nameOf(groupId), el("ul", { class: "members" }, members.map(row)), adds, fault, el("div", { class: "buttons" }, leave));
 }
 
 /** @param {import("./model.js").Model} model */

@@ -28,6 +28,9 @@ static const struct app_asset assets[] = {
     {"first.js", (const unsigned char[]) {
 #embed "../Assets/first.js" suffix(, 0)
     }},
+    {"groups.js", (const unsigned char[]) {
+#embed "../Assets/groups.js" suffix(, 0)
+    }},
     {"icon.svg", (const unsigned char[]) {
 #embed "../Assets/icon.svg" suffix(, 0)
     }},
