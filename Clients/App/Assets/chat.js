@@ -17,6 +17,9 @@ const toldMax = 3;
 /** Names and texts of others move no text of ours. */
 const invisible = /[\p{Cc}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu;
 
+/** A group behind the first page of them. */
+const unlisted = { isMember: true, members: 0 };
+
 const bytesOf = (text) => new TextEncoder().encode(text).length;
 
 export class ChatView {
@@ -73,7 +76,7 @@ export class ChatView {
 
   /** What is known of the group, if it is one. */
   get #group() {
-    return this.#model.groups.get(this.#open.chat);
+    return this.#model.groups.get(this.#open.chat) ?? (this.#open.row?.kind === "group" ? unlisted : undefined);
   }
 
   #buildComposer() {

@@ -12,6 +12,16 @@ function people(contacts) {
   };
 }
 
+/** A button that asks once more before it does what cannot be taken back. */
+function twice(label, sure, act, props = {}) {
+  const first = button(label, () => {
+    const second = button(sure, act, { class: "loud" });
+    first.replaceWith(second);
+    second.focus();
+  }, props);
+  return first;
+}
+
 const friends = (model) => [...model.contacts.values()].filter(({ isStranger, isBlocked }) => !isStranger && !isBlocked);
 
 /** @param {import("./model.js").Model} model @param {(chat: string) => void} done */
@@ -46,16 +56,16 @@ export async function group(model, groupId, left) {
   const row = ({ whisperId, role: theirs }) => {
     const isMe = whisperId === model.me.whisperId;
     const name = isMe ? words.you.replace(":", "") : model.nameOf(whisperId);
-    const out = mayChange && !isMe && theirs !== "owner" && button("✕", () => change({ remove: [whisperId] }), { class: "sign", "aria-label": words.takeOut(name) });
+    const out = mayChange && !isMe && theirs !== "owner" && twice("✕", words.takeOut(name), () => change({ remove: [whisperId] }), { class: "sign", "aria-label": words.takeOut(name) });
     return el("li", { class: "row" }, bdi(name), el("span", { class: "hint" }, words.roles[theirs]), out);
   };
   const others = friends(model).filter(({ whisperId }) => !members.some((member) => member.whisperId === whisperId));
   const { box, chosen } = people(others);
   const adds = mayChange && others.length > 0 && el("details", {}, el("summary", {}, words.addToGroup), box, button(words.addToGroup, () => chosen().length > 0 && change({ add: chosen() })));
-  const leave = role && button(words.leaveGroup, () => leave.replaceWith(el("p", {}, words.leaveSure), button(words.leaveGroup, () => ask("group_leave", { groupId }).then(() => {
+  const leave = role && twice(words.leaveGroup, words.leaveSure, () => ask("group_leave", { groupId }).then(() => {
     shown.close();
     left();
     return model.readList();
-  }).catch((error) => fault.replaceChildren(error.message)), { class: "loud" })));
+  }).catch((error) => fault.replaceChildren(error.message)));
   const shown = dialog(model.nameOf(groupId), el("ul", { class: "members" }, members.map(row)), adds, fault, el("div", { class: "buttons" }, leave));
 }

@@ -76,7 +76,7 @@ export const words = {
   left: "You aren't in this group any more.",
   newcomers: "Nobody vouches for {names} in this group. What you write goes to them when you let them read.",
   admit: "Let them read",
-  members: (count) => (count === 1 ? "Group, only you" : `Group of ${count}`),
+  members: (count) => (count === 0 ? "Group" : count === 1 ? "Group, only you" : `Group of ${count}`),
   blockedText: "You've blocked this person.",
   unblock: "Unblock",
   bannedText: "This person is banned from the server.",
@@ -172,7 +172,7 @@ export const words = {
   roles: { owner: "owner", admin: "admin", member: "" },
   takeOut: (name) => `Remove ${name}`,
   leaveGroup: "Leave the group",
-  leaveSure: "Leave? Its messages stay here.",
+  leaveSure: "Leave it. Messages stay here",
 
   // Settings
   theme: "Colours",

@@ -471,7 +471,7 @@ import Testing
     /// The pictures of the documents.
     private static let pictures = [
         "chat-light", "chat-dark", "chat-phone", "list-phone", "words-light", "words-dark", "words-phone",
-        "settings-dark",
+        "settings-dark", "group-light",
     ]
 
     /// Looks at a screen as axe-core does, and leaves a picture if somebody wants one.
