@@ -39,6 +39,9 @@ export class Model {
   alarm = null;
   #changed;
   #timer;
+  #reading = Promise.resolve();
+  /** @type {Promise<void> | undefined} */
+  #nextReading;
   /** Events about the connection so far. */
   #connections = 0;
 
@@ -90,7 +93,18 @@ export class Model {
     }, listPause);
   }
 
-  async readList() {
+  /** One reading at a time: no older list takes the place of a newer one. A caller meanwhile gets the next reading. */
+  readList() {
+    this.#nextReading ??= this.#reading.then(() => {
+      this.#nextReading = undefined;
+      const read = this.#readList();
+      this.#reading = read.catch(() => {});
+      return read;
+    });
+    return this.#nextReading;
+  }
+
+  async #readList() {
     const [{ chats }, { contacts }, { groups }] = await Promise.all([rpc("chat_list", { limit: listSize }), rpc("contact_list"), rpc("group_list")]);
     const pinned = (row) => (row.isPinned ? 0 : 1);
     this.chats = chats.sort((a, b) => pinned(a) - pinned(b));

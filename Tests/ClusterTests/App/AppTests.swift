@@ -87,6 +87,41 @@ import Testing
         }
     }
 
+    /// The list is an answer, too. While one is on its way no other is asked for, so that none can overtake it.
+    @Test func anOlderListTakesNoNewerOnesPlace() async throws {
+        try await AppWindow.two { ann, bob in
+            let (annID, bobID) = (try await ann.id, try await bob.id)
+            try await ann.add(bobID, as: "Bob")
+            try await bob.add(annID, as: "Ann")
+            try await ann.browser.value(
+                of: """
+                    const ask = window.fetch;
+                    [window.lists, window.late] = [0, []];
+                    window.fetch = async (path, options) => {
+                        const answer = await ask(path, options);
+                        if (!path.startsWith("/rpc") || JSON.parse(options.body).method !== "chat_list") return answer;
+                        window.lists += 1;
+                        await new Promise((go) => window.late.push(go));
+                        return answer;
+                    };
+                    """)
+            try await bob.say("One")
+            try await ann.shows("a late list") {
+                try await ann.browser.value(of: "return window.lists").integer == 1
+            }
+            try await bob.say("Two")
+            try await ann.shows(messages: ["One", "Two"])
+            // The page pauses for 100 ms between an event and its question.
+            let asked = try await ann.browser.asyncValue(
+                of: "await new Promise((done) => setTimeout(done, 1_000)); return window.lists;")
+            #expect(asked.integer == 1)
+            try await ann.shows("the newer list") {
+                try await ann.browser.value(of: "window.late.splice(0).forEach((go) => go())")
+                return try await ann.content(of: "#list .chats:not([hidden]) .last").contains("Two")
+            }
+        }
+    }
+
     @Test func aMessageThatDisappearsLeavesBothPages() async throws {
         try await AppWindow.two { ann, bob in
             let (annID, bobID) = (try await ann.id, try await bob.id)
