@@ -246,7 +246,7 @@ import Testing
             let (place, id) = (Conversation.direct(aliceWords.id), UUIDText.random())
             let future = Timestamp(milliseconds: .max - 1)
             #expect(try bob.store.disappearing.queue(60, id: id, in: place, at: future) == .success(true))
-            await bob.with { $0.outbox.queued(id, in: place, $0) }
+            try await bob.with { try $0.outbox.queued(id, in: place, $0) }
             _ = try await bob.send("behind it", to: aliceWords.id, expires: 30)
             await self.kit.wait(alice, for: news) { event in
                 if case .received(let message) = event { message.content == .text("behind it") } else { false }

@@ -43,6 +43,7 @@ package final class Disappearing {
         do {
             isNew = try self.store.disappearing.queue(seconds, id: id, in: place, at: host.serverNow).get()
             state = try self.store.chatState(of: place)
+            if isNew { try host.outbox.queued(id, in: place, host) }
         } catch let error as ClientStoreError {
             throw .send(.store(error))
         } catch let error as ChangeRefusal {
@@ -52,7 +53,6 @@ package final class Disappearing {
         }
         if isNew {
             if reader.isStranger { host.backup.wake() }
-            host.outbox.queued(id, in: place, host)
             if let ownID = host.id { host.publish(.passing(.timer(place, by: ownID, seconds: seconds))) }
             host.publish(.passing(.chat(state)))
         }

@@ -61,7 +61,7 @@ package final class Outbox {
                 try self.store.messages.queue(message)
                 if reader.isStranger { host.backup.wake() }
                 host.publish(.changed(message))
-                self.queued(message.id, in: place, host)
+                try self.queued(message.id, in: place, host)
             }
         } catch {
             throw .store(error)
@@ -94,15 +94,7 @@ package final class Outbox {
             guard isNew else { return message }
             if reader.isStranger { host.backup.wake() }
             host.publish(.changed(message))
-            guard case .group = place else {
-                self.queued(id, in: place, host)
-                return message
-            }
-            do {
-                self.queued(try self.store.deliveries.queuedDeliveries(of: id), host)
-            } catch {
-                throw .send(.store(error))
-            }
+            do { try self.queued(id, in: place, host) } catch { throw .send(.store(error)) }
             return message
         }
     }
@@ -168,13 +160,14 @@ package final class Outbox {
     // MARK: Queueing
 
     /// A message or a change is kept, and may go.
-    func queued(_ id: UUIDText, in place: Conversation, _ host: isolated some MailHost) {
+    func queued(
+        _ id: UUIDText, in place: Conversation, _ host: isolated some MailHost
+    ) throws(ClientStoreError) {
         switch place {
         case .direct(let peer):
             self.direct.queued(id, to: peer)
             host.pump()
-        case .group:
-            host.withStore { self.queued(try self.store.deliveries.queuedDeliveries(of: id), host) }
+        case .group: self.queued(try self.store.deliveries.queuedDeliveries(of: id), host)
         }
     }
 

@@ -240,7 +240,7 @@ package final class Transfers {
         case .complete where transfer.isUpload:
             guard let message = try self.store.transfers.uploaded(transfer.number) else { return }
             host.publish(.changed(message))
-            host.outbox.queued(message.id, in: message.place, host)
+            try host.outbox.queued(message.id, in: message.place, host)
         case .complete:
             if let message = try self.store.transfers.downloaded(transfer.number) { host.publish(.changed(message)) }
             await self.sweep(host)
