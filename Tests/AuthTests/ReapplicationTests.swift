@@ -16,7 +16,7 @@ import TestKit
     private let bob = TestIdentity(2)
     private static let nobody = Reapplication.Outcome()
 
-    /// What a test keeps beside its database.
+    /// The files of a test, beside its database.
     private struct Marks {
         let folder: TemporaryFolder
         var path: String { self.folder.path + "/erasures" }

@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    /// What is queued goes out before. The signature is over the server's challenge, the own id and the fate of sent mail.
+    /// Queued mail goes out before the erasure is asked for. The signature is over the server's challenge, the own id and the fate of sent mail.
     @Test func leavingIsSignedForTheOwnIDAndLeavesTheStore() async throws {
         let (ann, annID, bob, bobID) = try await self.friends()
         let server = self.kit.server
@@ -93,7 +93,7 @@ import Testing
         let keys = try #require(server.state.withLock { $0.keys[annID] })
         let signature = try #require(frame["signature"]?.string.flatMap { Base64.decode($0) })
         #expect(Sodium.verify(signature, of: Sodium.sha256(statement), publicKey: keys.sign.bytes))
-        // What is here stays.
+        // The store stays on the device.
         #expect(try await self.kit.perform(ann, "contact_list")["contacts"]?.elements.count == 1)
         #expect(try await self.kit.next(bob, "messageReceived").event["message"]?["text"]?.string == "Farewell.")
         await ann.close()

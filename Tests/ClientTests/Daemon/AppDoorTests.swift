@@ -432,7 +432,7 @@ import Testing
             }
         }
         #expect(sizes["js"]! <= 150_000 && sizes["css"]! <= 24_000, "\(sizes)")
-        // What the first screen waits for.
+        // The first screen waits for these.
         var (start, next): (Set<String>, Set<String>) = ([], ["start.js"])
         while let name = next.popFirst() {
             start.insert(name)

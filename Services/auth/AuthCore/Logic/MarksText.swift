@@ -14,7 +14,7 @@ enum MarksText {
     /// Bytes of the longest line, with its end. A reader need not take more.
     static let lineBytesMax = 100
 
-    /// What both sides keep from line to line.
+    /// Digest and number of the lines so far, in the writer and in the reader.
     private struct Sum {
         private(set) var digest = Bytes32()
         var marks = 0

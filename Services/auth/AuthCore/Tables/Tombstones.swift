@@ -74,7 +74,7 @@ enum Tombstones {
                 """)
     }
 
-    /// Those of the marks that are an erased identity's.
+    /// - Returns: which of the marks have tombstones.
     static func held(of marks: [Bytes32]) -> Statement<[Bytes32]> {
         Statement(
             "SELECT mark FROM auth.tombstones WHERE mark = ANY (\(marks)::bytea[])",
