@@ -138,5 +138,5 @@ import TestKit
 }
 
 extension Gateway {
-    fileprivate func unsent(on id: ConnectionID) -> Int { self.connections[id].map(Self.unsentBytes) ?? 0 }
+    fileprivate func unsent(on id: ConnectionID) -> Int { self.connections[id]?.unsentBytes ?? 0 }
 }

@@ -74,3 +74,7 @@ import Testing
         }
     }
 }
+
+extension Gateway {
+    fileprivate var isLookingAtBus: Bool { self.busWatch.isLooking }
+}

@@ -103,6 +103,9 @@ final class Connection {
         return false
     }
 
+    /// Bytes that the socket has not taken yet.
+    var unsentBytes: Int { (try? self.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0 }
+
     /// Nothing has been said to end it.
     var isPresent: Bool {
         if case .closing = self.phase { false } else { true }

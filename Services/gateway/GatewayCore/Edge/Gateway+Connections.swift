@@ -23,68 +23,23 @@ extension Gateway {
             id: id, channel: channel, address: peer.network, bucket: TokenBucket(self.limits.frames, at: now), at: now)
     }
 
-    /// Answers the request. If the connection becomes a WebSocket its handler is told (`BecomesWebSocket`).
     func requested(_ request: UpgradeRequest, by id: ConnectionID) {
         guard let connection = self.connections[id] else { return }
-        if let answer = HTTPAnswer(to: request, isReady: self.isReady) { return self.end(connection, with: answer) }
-        guard case .webSocket(let key) = request.purpose,
-            // A socket without a peer address is gone already.
-            let peer = connection.channel.remoteAddress.flatMap({ NetworkAddress($0) })
-        else { return }
-        connection.address =
-            self.trustedProxies.client(peer: peer, forwardedFor: request.headers["x-forwarded-for"]).network
-        self.rates.admit(Rates.connections, connection, self) {
-            self.upgrade($0, key: key)
-        } refused: {
-            self.metrics.errors.answered(.rateLimited)
-            self.end($0, with: .tooManyConnections(retryAfter: $1))
-        }
+        self.upgrades.requested(request, by: connection, isReady: self.isReady, self)
     }
 
     func refuseRequest(_ id: ConnectionID, because reason: UpgradeRequest.Malformed) {
         guard let connection = self.connections[id] else { return }
-        self.end(connection, with: HTTPAnswer(to: reason))
-    }
-
-    private func upgrade(_ connection: Connection, key: String) {
-        connection.phase = .open
-        connection.heardAt = self.now
-        connection.isCounted = true
-        self.metrics.connections.increment()
-        let open = self.openConnections[connection.address, default: 0] + 1
-        self.openConnections[connection.address] = open
-        let accept = String(
-            decoding: Base64.encode(sha1(Array("\(key)258EAFA5-E914-47DA-95CA-C5AB0DC85B11".utf8))), as: UTF8.self)
-        self.write(to: connection) {
-            $0.writeString(
-                "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                    + "Sec-WebSocket-Accept: \(accept)\r\n\r\n")
-        }
-        if open > self.limits.openConnectionsMax {
-            self.close(connection, .tooManyConnections)
-        }
-        connection.channel.pipeline.fireUserInboundEventTriggered(BecomesWebSocket())
-    }
-
-    /// Answers a plain HTTP request, and ends the connection.
-    private func end(_ connection: Connection, with answer: HTTPAnswer) {
-        connection.phase = .closing(since: self.now)
-        let channel = connection.channel
-        var buffer = channel.allocator.buffer(capacity: 256)
-        answer.write(to: &buffer)
-        channel.writeAndFlush(buffer).whenComplete { _ in channel.close(promise: nil) }
+        self.upgrades.end(connection, with: HTTPAnswer(to: reason), self)
     }
 
     func disconnected(_ id: ConnectionID) {
         guard let connection = self.connections.removeValue(forKey: id) else { return }
-        self.memoryBudget.forget(id)
+        self.memory.forget(id)
         _ = connection.takeOutgoing()
         self.unbind(connection)
         connection.phase = .closing(since: self.now)
-        guard connection.isCounted else { return }
-        self.metrics.connections.decrement()
-        let open = self.openConnections[connection.address, default: 1] - 1
-        self.openConnections[connection.address] = open > 0 ? open : nil
+        self.upgrades.leave(connection)
     }
 
     /// The client broke the WebSocket protocol.
@@ -110,7 +65,7 @@ extension Gateway {
             return .closing
         }
         connection.heardAt = self.now
-        self.countEvent()
+        self.turns.countEvent(self)
         switch event {
         case .text(let message):
             self.metrics.framesIn.increment()
@@ -141,10 +96,5 @@ extension Gateway {
         let channel = connection.channel
         // Behind the flush of our own close frame.
         self.eventLoop.execute { channel.close(promise: nil) }
-    }
-
-    /// - Parameter incoming: bytes of a message that is not complete.
-    func holds(incoming: Int, for id: ConnectionID) {
-        self.memoryBudget.track(id, incoming: incoming)
     }
 }

@@ -74,13 +74,13 @@ extension Gateway {
         case .handleAsGuest(let guest): self.dispatch(frame, of: guest, on: connection)
         case .handleWithoutSession: self.handleUnprivileged(frame, on: connection)
         case .lookUp(let token):
-            self.countWaiting(of: connection)
-            self.lookUp(token, for: connection)
+            self.memory.lookAtWaiting(of: connection)
+            self.lookUps.lookUp(token, for: connection, self)
         case .refuse(let refusal):
             // A failed look-up was logged when it failed.
             if refusal == .tooManyWait { self.requests.log(failureOn: connection.id, because: .tooManyFramesWait) }
             self.refuse(connection, refusal, requestID: frame.requestID)
-        case .wait: self.countWaiting(of: connection)
+        case .wait: self.memory.lookAtWaiting(of: connection)
         case .ignore: break
         }
     }
@@ -92,23 +92,17 @@ extension Gateway {
         }
     }
 
-    private func countWaiting(of connection: Connection) {
-        if connection.machine.waitingBytes > GatewayLimits.heldBytesUncounted {
-            self.memoryBudget.track(connection.id)
-        }
-    }
-
     // MARK: Frames without a session
 
     private func handleUnprivileged(_ frame: ReceivedFrame, on connection: Connection) {
         switch frame.definition.route {
         case .gateway: self.answer(frame, on: connection)
         case .service(let service):
-            guard self.isOfConnectionsGuest(frame, on: connection) else {
+            guard self.guests.mayProve(frame, on: connection, self) else {
                 self.refuse(connection, .anotherPrincipal, requestID: frame.requestID)
                 return self.close(connection, .sessionReplaced)
             }
-            if frame.definition.isProof { return self.check(proof: frame, on: connection) }
+            if frame.definition.isProof { return self.lookUps.check(proof: frame, on: connection, self) }
             guard let rate = frame.definition.rate else {
                 self.requests.ask(service, frame, session: nil, on: connection, self)
                 return
@@ -126,36 +120,6 @@ extension Gateway {
             assertionFailure("\(frame.definition.type) needs no session")
             self.logger.error("frame without a session", [.frame: "\(frame.definition.type)"])
             self.refuse(connection, .unavailable, requestID: frame.requestID)
-        }
-    }
-
-    /// Whether a frame of a guest's proof may go on on this connection (contract §19.16). Other frames may.
-    private func isOfConnectionsGuest(_ frame: ReceivedFrame, on connection: Connection) -> Bool {
-        switch frame.definition.type {
-        case GuestBegin.definition.type:
-            let begin = self.read(frame, on: connection) { payload throws(Payload.Corrupted) in
-                try GuestBegin(payload)
-            }
-            guard let begin else { return true }
-            let guest = GuestID.derived(
-                signPublicKey: begin.signPublicKey.bytes, encPublicKey: begin.encPublicKey.bytes
-            ) { SHA256.hash($0).bytes }
-            return connection.machine.mayProve(guest)
-        case GuestProof.definition.type: return connection.machine.mayProve(nil)
-        default: return true
-        }
-    }
-
-    /// Has auth check a login, as often as logins from this address may fail.
-    private func check(proof frame: ReceivedFrame, on connection: Connection) {
-        let (id, address) = (connection.id, connection.address)
-        self.rates.admitLookUp(from: address, self) {
-            guard let connection = self.connections[id], connection.isOpen,
-                self.requests.ask(.auth, frame, session: nil, on: connection, self)
-            else { return self.rates.settle(address, isNobodys: false, self) }
-        } refused: { wait in
-            guard let connection = self.connections[id] else { return }
-            self.refuse(connection, .overUnknownTokens(wait), requestID: frame.requestID)
         }
     }
 
@@ -217,7 +181,7 @@ extension Gateway {
             return .ended
         case .unknown:
             connection.machine.awaitUses(frame)
-            self.countWaiting(of: connection)
+            self.memory.lookAtWaiting(of: connection)
             return .ended
         }
     }

@@ -11,10 +11,7 @@ extension Gateway {
             while true {
                 // The clock does not wait for the bus, which may be silent for seconds. The first look is before anybody
                 // is here: what Redis loses from now on is noticed.
-                if !self.isLookingAtBus {
-                    self.isLookingAtBus = true
-                    group.addTask { await self.lookAtBus() }
-                }
+                group.addTask { await self.lookAtBus() }
                 if self.second % GatewayLimits.aliveRefreshSeconds == 0 {
                     self.bus.setWithoutWaiting(Keyspace.alive(self.node), to: [1], for: GatewayLimits.aliveTTL)
                 }
@@ -57,7 +54,7 @@ extension Gateway {
                     continue
                 }
                 if connection.isDue(every: pingEvery, at: self.second) {
-                    self.lookAtUnsent(of: connection)
+                    self.memory.lookAtUnsent(of: connection)
                     if self.outcomes.unconfirmed(on: connection.id) == 0 {
                         self.write(to: connection) { WebSocketWriter.ping([], to: &$0) }
                     }
@@ -86,16 +83,9 @@ extension Gateway {
         if !present.isEmpty { self.bus.extendWithoutWaiting(present, for: GatewayLimits.presenceTTL) }
     }
 
-    /// Closes connections while all together keep more memory than the budget allows.
+    /// Closes connections while all together hold more memory than they may.
     private func enforceMemoryBudget() {
-        let evicted = self.memoryBudget.connectionsToEvict(limit: self.configuration.heldBytesMax) { id in
-            guard let connection = self.connections[id] else { return nil }
-            return (
-                Self.unsentBytes(of: connection) + connection.machine.waitingBytes, connection.machine.isSomebodys
-            )
-        }
-        for id in evicted {
-            guard let connection = self.connections[id] else { continue }
+        for connection in self.memory.connectionsToEvict(self) {
             self.metrics.slowConsumersClosed.increment()
             self.close(connection, .slowConsumer)
             // Without the linger: the memory is needed now.
@@ -105,17 +95,10 @@ extension Gateway {
 
     // MARK: The bus
 
-    private func lookAtBus() async {
-        defer { self.isLookingAtBus = false }
-        await self.mailboxJobs.checkDepths(self)
-        await self.lookAtCanary()
-    }
-
     /// Notices what Redis has lost: the routers hear again of every connection that it concerns, and presence is written as they
     /// confirm it.
-    private func lookAtCanary() async {
-        // Away: whether it comes back with what it knew shows then.
-        guard let losses = try? await self.canary.look(self.bus), !losses.isEmpty else { return }
+    private func lookAtBus() async {
+        guard let losses = await self.busWatch.look(self) else { return }
         let lost = Set(Partition.all.filter { losses.includes(Keyspace.mailbox($0).name) })
         let count = self.announceAll {
             lost.contains(Partition(of: $0)) || losses.includes(Keyspace.presence($0).name)

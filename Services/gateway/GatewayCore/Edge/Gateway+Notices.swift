@@ -15,7 +15,7 @@ extension Gateway {
             self.live.mayHaveMissed(self)
         case .subscriptionLost: self.isSubscribed = false
         case .notice(let channel, let bytes):
-            self.countEvent()
+            self.turns.countEvent(self)
             do throws(WireError) {
                 if channel == Keyspace.nodes.name {
                     self.handle(try ClusterNotice(decoding: bytes))
@@ -127,7 +127,7 @@ extension Gateway {
         case (.session(let session), .session): self.lookedUp(session, on: connection.id)
         case (.guest(let guest), .guest): self.lookedUp(guest, on: connection.id)
         case (.guest(let guest), .guestCheck(let hash)): self.guests.checked(guest, hash, on: connection.id, self)
-        case (.refused, .session), (.refused, .guest): self.lookUpFailed(on: connection.id)
+        case (.refused, .session), (.refused, .guest): self.lookUpFailed(on: connection.id, .unavailable)
         // It is asked again at the next look.
         case (.refused, .guestCheck): break
         case (.refused(let refusal), let kind):

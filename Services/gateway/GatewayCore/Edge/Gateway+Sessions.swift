@@ -7,69 +7,6 @@ import Telemetry
 extension Gateway {
     // MARK: Look-ups
 
-    /// Finds out whose token it is.
-    func lookUp(_ token: ShownToken, for connection: Connection) {
-        let (id, address) = (connection.id, connection.address)
-        // One that was valid here does not count against the address.
-        if self.rates.takeKnown(token: token.hash) { return self.resolve(token, for: id, from: nil) }
-        self.rates.admitLookUp(from: address, self) {
-            self.resolve(token, for: id, from: address)
-        } refused: {
-            self.lookUpFailed(on: id, .overUnknownTokens($0))
-        }
-    }
-
-    /// Asks the cache, then auth, whose token it is.
-    private func resolve(_ token: ShownToken, for id: ConnectionID, from address: ClientAddress?) {
-        guard let connection = self.connections[id], connection.isOpen else {
-            if let address { self.rates.settle(address, isNobodys: false, self) }
-            return
-        }
-        switch token {
-        case .session(let hash): self.resolve(session: hash, for: id, from: address)
-        case .guest(let hash): self.resolve(guest: hash, for: id, from: address)
-        }
-    }
-
-    private func resolve(session hash: Bytes32, for id: ConnectionID, from address: ClientAddress?) {
-        // Bare: it lasts no longer than one answer of the bus, which has a limit of its own.
-        Task {
-            // A cache that is away, empty, from another release or somebody else's is no answer: auth has one.
-            let cached = try? await self.bus.get(Keyspace.session(hash))
-            if let cached, let session = try? Session(decoding: cached), session.tokenHash == hash {
-                if let address { self.rates.settle(address, isNobodys: session.expiresAt <= .now, self) }
-                self.lookedUp(session, on: id)
-            } else {
-                self.ask(.session(tokenHash: hash, from: address), .session(tokenHash: hash), for: id, from: address)
-            }
-        }
-    }
-
-    private func resolve(guest hash: Bytes32, for id: ConnectionID, from address: ClientAddress?) {
-        // Bare: it lasts no longer than one answer of the bus, which has a limit of its own.
-        Task {
-            let cached = try? await self.bus.get(Keyspace.guest(hash))
-            if let cached, let guest = try? Guest(decoding: cached), guest.tokenHash == hash {
-                if let address { self.rates.settle(address, isNobodys: guest.expiresAt <= .now, self) }
-                self.lookedUp(guest, on: id)
-            } else {
-                self.ask(.guest(tokenHash: hash, from: address), .guest(tokenHash: hash), for: id, from: address)
-            }
-        }
-    }
-
-    /// Asks auth about a token.
-    /// - Parameter address: where a use of a rate is given back if the connection has gone.
-    func ask(
-        _ kind: PendingRequest.Kind, _ body: ServiceRequest.Body, for id: ConnectionID, from address: ClientAddress?
-    ) {
-        guard let connection = self.connections[id], connection.isOpen else {
-            if let address { self.rates.settle(address, isNobodys: false, self) }
-            return
-        }
-        self.requests.ask(kind, body, for: id, self)
-    }
-
     /// - Parameter session: `nil` if the token is nobody's.
     func lookedUp(_ session: Session?, on id: ConnectionID) {
         guard let connection = self.connections[id] else { return }
@@ -98,7 +35,7 @@ extension Gateway {
     }
 
     /// The look-up failed, or was not allowed; nothing is known about the token.
-    func lookUpFailed(on id: ConnectionID, _ refusal: Refusal = .unavailable) {
+    func lookUpFailed(on id: ConnectionID, _ refusal: Refusal) {
         guard let connection = self.connections[id] else { return }
         connection.machine.lookUpFailed(refusal)
         self.goOn(connection)

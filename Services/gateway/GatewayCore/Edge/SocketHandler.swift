@@ -107,14 +107,14 @@ final class SocketHandler: ChannelInboundHandler {
         let isMuch = bytes > GatewayLimits.heldBytesUncounted
         guard isMuch || self.isCounted else { return }
         self.isCounted = isMuch
-        self.gateway.assumeIsolated { [id] in $0.holds(incoming: bytes, for: id) }
+        self.gateway.assumeIsolated { [id] in $0.memory.holds(incoming: bytes, for: id) }
     }
 
     /// The rest of an incomplete message is given up.
     private func countNothing() {
         guard self.isCounted else { return }
         self.isCounted = false
-        self.gateway.assumeIsolated { [id] in $0.holds(incoming: 0, for: id) }
+        self.gateway.assumeIsolated { [id] in $0.memory.holds(incoming: 0, for: id) }
     }
 
     private func readRequest(_ buffer: inout ByteBuffer) {

@@ -1,6 +1,7 @@
 import Bus
 import ClusterContract
 import Contract
+import ServerCrypto
 import Telemetry
 
 /// Connections of guests (contract §14.3), and where Redis says that each guest is.
@@ -22,6 +23,23 @@ final class Guests {
     }
 
     subscript(guest: GuestID) -> Connection? { self.bound[guest] }
+
+    /// Whether a frame of a guest's proof may go on on this connection (contract §19.16). Other frames may.
+    func mayProve(_ frame: ReceivedFrame, on connection: Connection, _ host: isolated some EdgeHost) -> Bool {
+        switch frame.definition.type {
+        case GuestBegin.definition.type:
+            let begin = host.read(frame, on: connection) { payload throws(Payload.Corrupted) in
+                try GuestBegin(payload)
+            }
+            guard let begin else { return true }
+            let guest = GuestID.derived(
+                signPublicKey: begin.signPublicKey.bytes, encPublicKey: begin.encPublicKey.bytes
+            ) { SHA256.hash($0).bytes }
+            return connection.machine.mayProve(guest)
+        case GuestProof.definition.type: return connection.machine.mayProve(nil)
+        default: return true
+        }
+    }
 
     /// Binds the connection to the guest, and ends another connection of the guest here; or the other stays, and this one
     /// ends. A connection at another gateway is told (`claim`).
