@@ -3,9 +3,13 @@ import Foundation
 import SQLite
 import Testing
 
-/// A process that writes is killed again and again: what it has said to be committed is there. `KILLS=10000` plays more.
+/// A process that writes is killed again and again: what it has said to be committed is there. `make prove` kills it 200 times,
+/// `KILLS=10000` more often.
 @Suite(.timeLimit(.minutes(60))) struct KillTests {
-    private static let kills = ProcessInfo.processInfo.environment["KILLS"].flatMap(Int.init) ?? 200
+    private static let kills: Int = {
+        let environment = ProcessInfo.processInfo.environment
+        return environment["KILLS"].flatMap(Int.init) ?? (environment["WHISPER_PROVE"] == "1" ? 200 : 60)
+    }()
 
     /// `SealedFileWriter` stands beside the tests.
     private static let program = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()

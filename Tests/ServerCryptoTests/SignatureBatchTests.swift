@@ -67,7 +67,8 @@ import Testing
     @Test func everyFlippedBitIsFound() {
         var generator = SeededGenerator(seed: 10)
         let good = generator.claims(8, keys: 2)
-        for bit in 0..<1024 {
+        // In the short run every seventh: each bit of a byte, in each field.
+        for bit in stride(from: 0, to: 1024, by: Prove.isAsked ? 1 : 7) {
             var claims = good
             let (byte, mask) = (bit % 512 / 8, UInt8(1) << UInt8(bit % 8))
             switch bit / 512 {
