@@ -423,7 +423,7 @@ private struct Script {
 
     mutating func accept(_ envelope: AcceptEnvelope, isGenuine: Bool = true) {
         self.batch.accepts.append(envelope)
-        self.batch.verdicts.append(isGenuine)
+        self.batch.areGenuine.append(isGenuine)
     }
 
     /// Long ago, as the router counts.

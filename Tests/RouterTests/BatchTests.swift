@@ -15,12 +15,12 @@ import Testing
         for who in [identity(1), other] {
             for kind in MailboxJob.Kind.allCases { batch.add(Self.job(kind, of: who)) }
         }
-        batch.verdicts = [true, false]
+        batch.areGenuine = [true, false]
         batch.positions = [(ours, .start), (theirs, .start)]
         batch.keep { $0 == ours }
         #expect(batch.positions.map(\.partition) == [ours])
         #expect(batch.accepts.map(\.to) == [identity(1)])
-        #expect(batch.verdicts == [true])
+        #expect(batch.areGenuine == [true])
         #expect(batch.receipts.count == 1 && batch.fetches.count == 1 && batch.bounds.count == 1)
         #expect(batch.unbounds.map(\.identity) == [identity(1)])
         #expect(batch.presence.map(\.to) == [[identity(1)]] && batch.presenceQuestions.map(\.about) == [[identity(1)]])
@@ -35,12 +35,12 @@ import Testing
         var batch = Batch()
         batch.add(Self.job(kind, of: identity(1)))
         batch.positions = [(Partition(of: identity(1)), EntryID(milliseconds: 1, sequence: 1))]
-        if !batch.accepts.isEmpty { batch.verdicts = [true] }
+        if !batch.accepts.isEmpty { batch.areGenuine = [true] }
         #expect(batch.jobs == 1)
         var joined = Batch()
         joined.add(Self.job(.receipt, of: identity(1)))
         joined.add(batch)
-        #expect(joined.jobs == 2 && joined.verdicts == batch.verdicts)
+        #expect(joined.jobs == 2 && joined.areGenuine == batch.areGenuine)
         let taken = batch.takeDeferrable()
         #expect(taken.jobs + batch.jobs == 1)
         #expect(batch.isDeferred == (taken.jobs == 1))

@@ -127,7 +127,7 @@ extension MailBench {
     fileprivate func handle(_ envelope: AcceptEnvelope, on router: Router) -> Task<Void, any Error> {
         var batch = Batch()
         batch.add(.accept(envelope))
-        batch.verdicts = [true]
+        batch.areGenuine = [true]
         batch.positions = [(Partition(of: envelope.to), .start)]
         return Task { [batch] in try await router.handle(batch) }
     }

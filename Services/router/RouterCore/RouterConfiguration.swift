@@ -16,7 +16,7 @@ package struct RouterConfiguration: Sendable {
     /// The most mail that may wait in one mailbox (contract §13a).
     package var bounds: MailBounds
     /// Bytes that may wait from all senders without any peer, in all mailboxes together (contract §13b).
-    package var strangersBytesMax: Int
+    package var strangersStoreBytesMax: Int
     /// `RouterLimits.pagesPerReadMax`, by default.
     package var pagesPerReadMax: Int
     /// `RouterLimits.wakesWaitingMax`, by default.
@@ -27,7 +27,7 @@ package struct RouterConfiguration: Sendable {
         pendingTTL: Duration = Limits.pendingTTL, resendAfter: Duration = .seconds(15),
         leaseInterval: Duration = RouterLimits.leaseInterval,
         presence: PresenceConfiguration = PresenceConfiguration(), bounds: MailBounds = MailBounds(),
-        strangersBytesMax: Int = Limits.strangersStoreBytesMax,
+        strangersStoreBytesMax: Int = Limits.strangersStoreBytesMax,
         jobsPerPartitionMax: Int = RouterLimits.jobsPerPartitionMax,
         pagesPerReadMax: Int = RouterLimits.pagesPerReadMax, wakesWaitingMax: Int = RouterLimits.wakesWaitingMax,
         groups: GroupConfiguration = GroupConfiguration()
@@ -37,7 +37,7 @@ package struct RouterConfiguration: Sendable {
         self.leaseInterval = leaseInterval
         self.presence = presence
         self.bounds = bounds
-        self.strangersBytesMax = strangersBytesMax
+        self.strangersStoreBytesMax = strangersStoreBytesMax
         self.jobsPerPartitionMax = jobsPerPartitionMax
         self.pagesPerReadMax = pagesPerReadMax
         self.wakesWaitingMax = wakesWaitingMax

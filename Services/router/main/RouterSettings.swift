@@ -83,7 +83,7 @@ extension Settings<RouterSettings> {
                 mailbox: MailTally(messages: try self.mailboxMessagesMax, bytes: try self.mailboxBytesMax),
                 stranger: MailTally(messages: try self.strangerMessagesMax, bytes: try self.strangerBytesMax),
                 strangers: MailTally(messages: try self.strangersMessagesMax, bytes: try self.strangersBytesMax)),
-            strangersBytesMax: try self.strangers.bytes(),
+            strangersStoreBytesMax: try self.strangers.bytes(),
             groups: GroupConfiguration(
                 ownedMax: try self.groupsOwned, joinedMax: try self.groupsJoined,
                 byStrangersMax: try self.groupsByStrangers,

@@ -20,7 +20,7 @@ extension Router {
             mayHold: self.memory.mailboxes.mayHold)
         let answers = try await self.commit(transaction, jobs: batch.jobs)
         if answers.restOnEarlierCommits { _ = try await self.store.query(ReplicationBarrier.statement) }
-        self.settle(plan, answers, &notices)
+        self.follow(plan, answers, &notices)
         try await self.readLaterPages(of: plan, bytes: answers.page.bytes, &notices)
         self.heardPresence(batch, &notices)
         notices.send()
@@ -96,7 +96,7 @@ extension Router {
     // MARK: What follows
 
     /// Nothing suspends between what is read of the sessions and what is written to them.
-    private func settle(_ plan: BatchPlan, _ answers: BatchAnswers, _ notices: inout NoticeBatch) {
+    private func follow(_ plan: BatchPlan, _ answers: BatchAnswers, _ notices: inout NoticeBatch) {
         let now = self.now
         let settled = plan.settle(answers, in: &self.memory, isOurs: { self.owned[$0] != nil }, at: now)
         self.perform(settled, of: plan, at: now, &notices)

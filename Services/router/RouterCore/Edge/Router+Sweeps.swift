@@ -17,7 +17,7 @@ extension Router {
             await self.measureStreams()
             self.measureLoads()
             await self.attempt("counting mail of strangers") { () async throws(StoreError) in
-                self.strangerMail = try await .measured(of: self.configuration.strangersBytesMax, on: pool)
+                self.strangerMail = try await .measured(of: self.configuration.strangersStoreBytesMax, on: pool)
                 self.strangerMail.show(in: self.metrics.strangers)
             }
             await self.attempt("telling") { () async throws(StoreError) in try await self.tellLingering(pool) }
@@ -202,7 +202,7 @@ extension Router {
                 let waiting = try await pool.query(
                     MailboxTable.recipients(
                         from: next, through: partition.identities.upperBound, limit: RouterLimits.sweepRowsMax))
-                for identity in waiting { self.wakeAnew(identity) }
+                for identity in waiting { self.wakeIfAway(identity) }
                 guard Int64(waiting.count) == RouterLimits.sweepRowsMax, let last = waiting.last else { break }
                 next = Int64(last.bits) + 1
             }
@@ -211,7 +211,7 @@ extension Router {
     }
 
     /// Mail waits for which perhaps nobody was woken.
-    private func wakeAnew(_ identity: WhisperID) {
+    private func wakeIfAway(_ identity: WhisperID) {
         guard self.memory.sessions[identity] == nil else {
             self.memory.sessions[identity]!.mayHaveBeenMissed()
             return

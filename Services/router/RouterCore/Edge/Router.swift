@@ -58,7 +58,7 @@ package actor Router: PartitionOwner {
     ) {
         self.configuration = configuration
         self.memory = RouterMemory(configuration.bounds, configuration.presence)
-        self.strangerMail = StrangerMail(bytesMax: configuration.strangersBytesMax)
+        self.strangerMail = StrangerMail(bytesMax: configuration.strangersStoreBytesMax)
         self.pace = IntakePace(most: configuration.jobsPerPartitionMax)
         self.bus = bus
         self.store = store
@@ -134,16 +134,16 @@ package actor Router: PartitionOwner {
             if overlaps {
                 batch = self.deferred.release(before: batch)
                 async let following = self.intake()
-                try await self.settle(batch)
+                try await self.handleOrGiveUp(batch)
                 batch = try await following
             } else {
-                try await self.settle(batch)
+                try await self.handleOrGiveUp(batch)
                 batch = try await self.nextBatch()
             }
         }
     }
 
-    private func settle(_ batch: Batch) async throws {
+    private func handleOrGiveUp(_ batch: Batch) async throws {
         do {
             try await self.handle(batch)
         } catch StoreError.refused(let state, let message) where batch.isSingle {
@@ -197,7 +197,7 @@ package actor Router: PartitionOwner {
                 }
             }
         }
-        if !batch.accepts.isEmpty { batch.verdicts = await Verification.verify(batch.accepts) }
+        if !batch.accepts.isEmpty { batch.areGenuine = await Verification.verify(batch.accepts) }
         return batch
     }
 
@@ -318,9 +318,7 @@ package actor Router: PartitionOwner {
     /// - Parameter message: the one that is waiting, if it is a new one. Otherwise some may wait.
     func wake(_ identity: WhisperID, for message: UUIDText? = nil) {
         guard self.wakesWaiting < self.configuration.wakesWaitingMax else {
-            // The sweep comes back to it.
-            self.toWake.insert(Partition(of: identity))
-            return
+            return self.searchLater(for: identity)
         }
         guard self.wakes.shouldWake(identity, isForMail: message != nil, at: self.now) else {
             return self.logger.debug(
@@ -333,11 +331,12 @@ package actor Router: PartitionOwner {
         self.wakesWaiting += 1
         self.bus.append(wake, to: Keyspace.wakes) { [weak self] _ in
             // Bare: it lasts one hop. The sweep makes up for what got lost.
-            Task { await self?.wakeAgain(identity) }
+            Task { await self?.searchLater(for: identity) }
         }
     }
 
-    private func wakeAgain(_ identity: WhisperID) {
+    /// The next sweep looks for mail that waits for the identity.
+    private func searchLater(for identity: WhisperID) {
         self.toWake.insert(Partition(of: identity))
     }
 

@@ -6,7 +6,7 @@ import Contract
 struct Batch {
     var accepts: [AcceptEnvelope] = []
     /// For each of `accepts` whether its signature is good.
-    var verdicts: [Bool] = []
+    var areGenuine: [Bool] = []
     var receipts: [ReceiptReport] = []
     var fetches: [FetchRequest] = []
     var bounds: [BoundConnection] = []
@@ -149,12 +149,12 @@ extension Batch {
             List(
                 accepts: { from, to in
                     to.accepts += from.accepts
-                    to.verdicts += from.verdicts
-                    (from.accepts, from.verdicts) = ([], [])
+                    to.areGenuine += from.areGenuine
+                    (from.accepts, from.areGenuine) = ([], [])
                 },
                 keep: { batch, concerns in
                     let kept = batch.accepts.indices.filter { concerns(batch.accepts[$0].to) }
-                    batch.verdicts = kept.map { batch.verdicts[$0] }
+                    batch.areGenuine = kept.map { batch.areGenuine[$0] }
                     batch.accepts = kept.map { batch.accepts[$0] }
                 })
         case .receipt: List(\.receipts, of: { $0.recipient.identity }, isDeferrable: true)

@@ -20,7 +20,7 @@ struct GenuineAccepts {
     init(_ batch: Batch) {
         var positions: [SentMessage: Int] = [:]
         positions.reserveCapacity(batch.accepts.count)
-        for (envelope, isGenuine) in zip(batch.accepts, batch.verdicts) {
+        for (envelope, isGenuine) in zip(batch.accepts, batch.areGenuine) {
             guard isGenuine else {
                 self.forged.append(envelope.answer)
                 continue
