@@ -244,7 +244,7 @@ private func isAlternative(_ name: String, of frame: FrameDefinition) -> Bool {
         #expect(versions == [type != "ping", type != "ping"])
     }
 
-    /// P of contract §14.2. No frame of the catalogue has it yet.
+    /// P of contract §14.2.
     @Test(arguments: [
         ("", nil), (#","sessionToken":"s""#, nil), (#","guestToken":"g""#, nil),
         (#","sessionToken":"s","guestToken":null"#, nil), (#","sessionToken":null,"guestToken":"g""#, nil),

@@ -12,7 +12,7 @@ import Telemetry
 /// Slow pushes delay their own Jobs only.
 package final class MailPushWorker: Sendable {
     private let round: PushRound
-    /// Acknowledges; its copy in `run` takes.
+    /// Acknowledges Jobs. `run` takes them with a copy of it.
     private let consumer: StreamConsumer
     private let logger: Logger
     private let latch = DrainLatch()
