@@ -29,11 +29,14 @@ import Testing
 
         #expect(
             self.text == """
+                # HELP whisper_errors_total Errors answered to clients, by code.
                 # TYPE whisper_errors_total counter
                 whisper_errors_total{service="router",code="FORBIDDEN"} 1
                 whisper_errors_total{service="router",code="NOT_FOUND"} 2
+                # HELP whisper_pending_oldest_seconds Age of the oldest stored message that no recipient has acknowledged, in this router's partitions.
                 # TYPE whisper_pending_oldest_seconds gauge
                 whisper_pending_oldest_seconds{service="router"} 1.5
+                # HELP whisper_routing_latency_seconds From the gateway's reading of a message to its commit.
                 # TYPE whisper_routing_latency_seconds histogram
                 whisper_routing_latency_seconds_bucket{service="router",le="0.00005"} 1
                 whisper_routing_latency_seconds_bucket{service="router",le="0.0001"} 2
@@ -55,10 +58,30 @@ import Testing
                 whisper_routing_latency_seconds_bucket{service="router",le="+Inf"} 4
                 whisper_routing_latency_seconds_sum{service="router"} 13.000100001
                 whisper_routing_latency_seconds_count{service="router"} 4
+                # HELP whisper_ws_connections_active Open WebSockets.
                 # TYPE whisper_ws_connections_active gauge
                 whisper_ws_connections_active{service="router"} 3
 
                 """)
+    }
+
+    /// Each name of the cluster's metrics, as its service would make it, and those of the process itself.
+    @Test func everyMetricHasAHelpText() throws {
+        for name in MetricName.allCases where name != .buildInfo {
+            self.registry.makeCounter(label: name.rawValue, dimensions: []).increment(by: 1)
+        }
+        let lines = self.registry.exposition().split(separator: "\n").map { String($0) }
+        var names: Set<String> = []
+        for (index, line) in lines.enumerated() where line.hasPrefix("# TYPE ") {
+            let name = try #require(line.split(separator: " ").dropFirst(2).first)
+            let help = try #require(index > 0 ? lines[index - 1] : nil)
+            #expect(help.hasPrefix("# HELP \(name) ") && help.hasSuffix(".") && !help.contains("\\"), "\(help)")
+            names.insert(String(name))
+        }
+        #expect(names.isSuperset(of: MetricName.allCases.map(\.rawValue)))
+        #expect(names.count == MetricName.allCases.count + ProcessStatistics.current.count)
+        let texts = MetricName.allCases.map(\.help)
+        #expect(Set(texts).count == texts.count)
     }
 
     @Test func namesAndLabelValuesAreMadeSafe() {

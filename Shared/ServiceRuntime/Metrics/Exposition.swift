@@ -1,3 +1,5 @@
+import Telemetry
+
 /// Prometheus's text format, version 0.0.4.
 struct Exposition {
     private(set) var text = ""
@@ -22,7 +24,7 @@ struct Exposition {
     }
 
     mutating func add(_ statistic: ProcessStatistics, labels: String) {
-        self.head(statistic.name, statistic.kind)
+        self.head(statistic.name, statistic.kind, statistic.help)
         self.line(statistic.name, labels, Self.number(statistic.value))
     }
 
@@ -37,9 +39,10 @@ struct Exposition {
         self.line("\(name)_count", labels, "\(total)")
     }
 
-    private mutating func head(_ name: String, _ kind: String) {
+    private mutating func head(_ name: String, _ kind: String, _ help: String? = nil) {
         guard name != self.lastName else { return }
         self.lastName = name
+        if let help = help ?? MetricName(rawValue: name)?.help { self.text += "# HELP \(name) \(help)\n" }
         self.text += "# TYPE \(name) \(kind)\n"
     }
 

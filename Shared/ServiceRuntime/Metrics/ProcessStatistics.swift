@@ -5,17 +5,19 @@ import Glibc
 struct ProcessStatistics {
     let name: String
     let kind: String
+    /// `nil` for a metric that `MetricName` has.
+    var help: String?
     let value: Double
 
     static var current: [ProcessStatistics] {
-        let values: [(String, String, Double?)] = [
-            ("process_cpu_seconds_total", "counter", self.cpuSeconds),
-            ("process_open_fds", "gauge", self.openFiles),
-            ("process_resident_memory_bytes", "gauge", self.residentBytes),
-            ("process_start_time_seconds", "gauge", self.startTime),
+        let values: [(String, String, String, Double?)] = [
+            ("process_cpu_seconds_total", "counter", "Time on a core, of user and system.", self.cpuSeconds),
+            ("process_open_fds", "gauge", "Open file descriptors.", self.openFiles),
+            ("process_resident_memory_bytes", "gauge", "Memory in RAM.", self.residentBytes),
+            ("process_start_time_seconds", "gauge", "Start of the process, in seconds since 1970.", self.startTime),
         ]
-        return values.compactMap { name, kind, value in
-            value.map { ProcessStatistics(name: name, kind: kind, value: $0) }
+        return values.compactMap { name, kind, help, value in
+            value.map { ProcessStatistics(name: name, kind: kind, help: help, value: $0) }
         }
     }
 
