@@ -111,6 +111,7 @@ struct HAProxyConfiguration {
             frontend ops
                 bind 127.0.0.1:\(self.ports.ops)
                 http-request use-service prometheus-exporter if { path /metrics } METH_GET
+                http-request redirect location /console code 302 if { path / } METH_GET
                 http-request return status 200 content-type application/json string '{"status":"ok"}' if { path /health } METH_GET
                 http-request return status 200 content-type application/json string '{"status":"ready"}' if { path /ready } METH_GET \(ready)
                 http-request return status 503 content-type application/json string '\(Self.json("INTERNAL_ERROR", "A service has no ready instance."))' if { path /ready } METH_GET
