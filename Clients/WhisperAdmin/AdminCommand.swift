@@ -13,7 +13,8 @@ struct AdminCommand: AsyncParsableCommand {
             """,
         version: Release.line("whisper-admin"),
         subcommands: [
-            StatsCommand.self, ReportsCommand.self, ReviewCommand.self, BanCommand.self, UnbanCommand.self,
+            StatsCommand.self, IdentityCommand.self, ReportsCommand.self, ReviewCommand.self, BanCommand.self,
+            UnbanCommand.self,
             BansCommand.self, RegistrationCommand.self, InviteCommand.self, InvitationsCommand.self,
             UninviteCommand.self, EraseCommand.self, ErasuresCommand.self, AuditCommand.self, MessageCommand.self,
             DeadLettersCommand.self, CollectCommand.self, AuditAttachmentsCommand.self,

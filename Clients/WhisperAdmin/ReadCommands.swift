@@ -27,7 +27,36 @@ struct StatsCommand: AsyncParsableCommand {
                 ("conversations", answer.conversations), ("streams", answer.streams),
                 ("listeners", answer.listeners), ("rooms", answer.rooms),
                 ("transcript lines", answer.transcriptLines),
-            ].map { "\($0.padding(toLength: 18, withPad: " ", startingAt: 0))\($1)" }
+            ].map { aligned($0, "\($1)") }
+        }
+    }
+}
+
+struct IdentityCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "identity", abstract: "One identity in numbers, without any content.")
+
+    @OptionGroup var options: AdminOptions
+    @Argument(help: "The Whisper ID.") var id: String
+
+    private struct Answer: Decodable {
+        var whisperId: String
+        var createdAt: Int64
+        var seenOn, platform: String?
+        var isBanned: Bool
+        var waitingMessages, groups, files, fileBytes: Int64
+    }
+
+    func run() async throws {
+        guard let id = WhisperID(self.id.uppercased()) else { throw ValidationError("\(self.id) is not a Whisper ID.") }
+        let body = try await self.options.server().get("admin/identities/\(id)")
+        try self.options.show(body, as: Answer.self) { answer in
+            [
+                ("whisper id", answer.whisperId), ("registered", time(answer.createdAt)),
+                ("last seen", answer.seenOn ?? "no session"), ("device", answer.platform ?? "none"),
+                ("banned", answer.isBanned ? "yes" : "no"), ("messages waiting", "\(answer.waitingMessages)"),
+                ("groups", "\(answer.groups)"), ("files", "\(answer.files)"), ("file bytes", "\(answer.fileBytes)"),
+            ].map { aligned($0, $1) }
         }
     }
 }
@@ -211,6 +240,11 @@ struct DeadLettersCommand: AsyncParsableCommand {
 /// Milliseconds since 1970 as people read them: UTC, to the second.
 func time(_ milliseconds: Int64) -> String {
     Date(timeIntervalSince1970: Double(milliseconds / 1_000)).formatted(.iso8601)
+}
+
+/// One of several lines, each with a name and a value.
+private func aligned(_ name: String, _ value: String) -> String {
+    name.padding(toLength: 18, withPad: " ", startingAt: 0) + value
 }
 
 /// The lines of a list; a sentence if there are none, so that nobody takes an empty list for a command that failed.

@@ -84,11 +84,16 @@ package final class AuthBench: Sendable {
     }
 
     /// Makes the router's tables, which auth is shown a part of.
-    package func addRouter() async throws {
+    package func addRouter() async throws { try await self.migrate("router") }
+
+    /// Makes the tables of attachments, which need the router's.
+    package func addAttachments() async throws { try await self.migrate("attachments") }
+
+    private func migrate(_ service: String) async throws {
         try await Command(
-            "\(StackConfiguration.programsBesideThisOne)/whisper-router", ["migrate"],
+            "\(StackConfiguration.programsBesideThisOne)/whisper-\(service)", ["migrate"],
             environment: ["POSTGRES_URL": self.database.url()]
-        ).run(name: "router migrate")
+        ).run(name: "\(service) migrate")
     }
 
     // MARK: Asking

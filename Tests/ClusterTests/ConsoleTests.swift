@@ -9,7 +9,9 @@ import Testing
 @Suite(.cluster(pairsBehindBalancer))
 struct ConsoleCluster {
     private static var pages: [String] {
-        ["", "/reports", "/bans", "/messages", "/wake-ups", "/audit"].map { "/console\($0)" }
+        ["", "/reports", "/people", "/bans", "/registration", "/erasures", "/messages", "/wake-ups", "/audit"].map {
+            "/console\($0)"
+        }
     }
 
     @Test func theConsoleStandsOnTheOpsOriginAlone() async throws {
@@ -23,6 +25,90 @@ struct ConsoleCluster {
             #expect(try await HTTPCall("GET", stack.opsURL + path).answer().status == expected, "\(path)")
         }
         #expect(try await HTTPCall("GET", stack.opsURL + "/consolexyz").answer().status == 404)
+    }
+
+    /// A person who types an address without a path is led on: operators to the console, everybody else to the page of rooms.
+    @Test func theRootOfEachPortIsForPeople() async throws {
+        let ops = try await HTTPCall("GET", Cluster.stack.opsURL + "/").answer()
+        #expect(ops.status == 302 && ops.headers["location"] == "/console")
+        let door = try await HTTPCall("GET", Cluster.stack.publicURL + "/").answer()
+        #expect(door.status == 200 && door.headers["content-type"]?.hasPrefix("text/html") == true)
+    }
+
+    /// Each metric of each running service, as Prometheus reads it.
+    @Test func everyMetricOfEveryServiceIsExplained() async throws {
+        for (service, instances) in Cluster.stack.ports.services {
+            let port = try #require(instances.first?.ops)
+            let lines = try #require(await LoopbackRequest.get("/metrics", port: port)).body.split(separator: "\n")
+            let names = lines.filter { $0.hasPrefix("# TYPE ") }.map { $0.split(separator: " ")[2] }
+            let explained = lines.filter { $0.hasPrefix("# HELP ") }.map { $0.split(separator: " ")[2] }
+            #expect(names.count > 10 && names == explained, "\(service)")
+        }
+    }
+
+    /// Found, banned, unbanned and erased: by keyboard alone, in a window of 320 pixels too.
+    @Test func somebodyIsFoundAndErasedByKeyboard() async throws {
+        let console = Cluster.stack.opsURL + "/console"
+        let enter = "\u{E007}"
+        let alice = try await Cluster.phone()
+        try await Browser.open { browser in
+            try await browser.go(to: console)
+            try await self.signIn(browser, Cluster.stack.configuration.adminToken)
+            try await self.shows("Overview", browser, in: "h1")
+            try await self.tab(to: "nav a[href='/console/people']", browser)
+            try await browser.press(enter)
+            try await self.shows("People", browser, in: "h1")
+            try await self.tab(to: "#id", browser)
+            try await browser.press(alice.id + enter)
+            try await self.shows("not banned", browser, in: "#status")
+            #expect(try await browser.text(of: "#person").contains("ios"))
+            try await self.picture("people", browser)
+            try await browser.resize(width: 320, height: 700)
+            #expect(try await PageCluster.overhang(browser) == 0)
+            try await self.picture("people-320", browser)
+
+            try await self.tab(to: "#ban [name=reason]", browser)
+            try await browser.press("a test" + enter)
+            try await self.shows("Banned.", browser)
+            #expect(try await alice.client.end().code == 4003)
+            try await browser.go(to: console + "/people?id=\(alice.id)")
+            try await self.shows("banned", browser, in: "#status")
+            try await self.tab(to: "#unban [name=reason]", browser)
+            try await browser.press("a mistake" + enter)
+            try await self.shows("The ban has ended.", browser)
+
+            try await browser.go(to: console + "/people?id=\(alice.id)")
+            try await self.tab(to: "#erase [name=confirm]", browser)
+            try await browser.press(alice.id)
+            try await self.tab(to: "#erase [name=reason]", browser)
+            try await browser.press("asked by letter" + enter)
+            try await self.shows("Erased.", browser)
+            try await browser.go(to: console + "/people?id=\(alice.id)")
+            try await self.shows("no such", browser)
+        }
+        let gone = try await Cluster.client().ask("register_begin", alice.person.begin(as: alice.id))
+        #expect(gone.errorCode == "NOT_FOUND")
+    }
+
+    @Test(.enabled(if: Axe.isExpected, "needs deploy/install-python-tools.sh"))
+    func everybodyCanUseTheConsole() async throws {
+        let axe = try Axe.source()
+        let alice = try await Cluster.phone()
+        try await Browser.open { browser in
+            try await browser.go(to: Cluster.stack.opsURL)
+            try await PageCluster.examine(browser, axe, "login", isEnhanced: false)
+            try await self.signIn(browser, Cluster.stack.configuration.adminToken)
+            try await self.shows("Overview", browser, in: "h1")
+            for isDark in [false, true] {
+                try await browser.prefer(dark: isDark)
+                for path in Self.pages + ["/console/people?id=\(alice.id)"] {
+                    try await browser.go(to: Cluster.stack.opsURL + path)
+                    try await PageCluster.examine(browser, axe, "\(path), dark \(isDark)", isEnhanced: false)
+                }
+            }
+            try await browser.go(to: Cluster.stack.opsURL)
+            try await self.picture("health", browser)
+        }
     }
 
     @Test func operatorsWorkInABrowser() async throws {
@@ -229,6 +315,20 @@ struct ConsoleCluster {
             // Between two pages there is no such element.
             (try? await browser.text(of: selector))?.contains(text) == true
         }
+    }
+
+    /// Presses Tab until this element has the focus, and sees that it does.
+    private func tab(to selector: String, _ browser: Browser) async throws {
+        let focus = "document.activeElement"
+        for _ in 0..<60 {
+            try await browser.press("\u{E004}")
+            guard try await browser.value(of: "return \(focus).matches(`\(selector)`)") == .bool(true) else { continue }
+            #expect(
+                try await browser.value(of: "return getComputedStyle(\(focus)).outlineStyle") == .string("solid"),
+                "\(selector)")
+            return
+        }
+        Issue.record("\(selector) is not reached by Tab")
     }
 
     /// The ban is behind a question, and begins with a day.

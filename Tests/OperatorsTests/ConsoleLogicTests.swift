@@ -78,6 +78,9 @@ import Testing
                     changes: [event], deadLetters: [letter],
                     fullest: [ClusterViews.FullMailbox(recipient: id, messages: 1, bytes: 1, fill: 0.5)], shown: 5,
                     at: now),
+                .people(
+                    asked: word, .found(PersonViews.Person(id: id, createdAt: now, isBanned: true, platform: word)),
+                    of: session, at: now),
                 .reports([report], try ReportFilter("all"), next: next, done: .banned, of: session, at: now),
                 .bans([ban], next: next, done: .lifted, of: session, at: now),
                 .message(asked: word, .found(deliveries), at: now),

@@ -12,7 +12,8 @@ import Testing
     let alice = TestIdentity(1)
     let bob = TestIdentity(2)
     static let pages = [
-        "", "/reports", "/reports?status=all", "/bans", "/messages", "/wake-ups", "/audit", "/audit?all=1&target=x",
+        "", "/reports", "/reports?status=all", "/people", "/bans", "/messages", "/wake-ups", "/audit",
+        "/audit?all=1&target=x",
     ].map { "/console\($0)" }
 
     // MARK: Signing in and out

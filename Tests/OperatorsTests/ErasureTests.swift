@@ -3,7 +3,7 @@ import Contract
 import Foundation
 import Testing
 
-/// Operators erase (contract §20.5), by `/admin` and at the console.
+/// Operators erase (contract §20.5), by `/admin`. `PeopleTests` do it at the console.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct ErasureTests {
     private static let path = "/admin/erasures"
     private let alice = TestIdentity(1)
@@ -78,30 +78,6 @@ import Testing
             }
             bench.wait(.seconds(3_601))
             #expect(try await http.post(Self.path, self.wish(TestIdentity(number: 20).id())).status == 200)
-        }
-    }
-
-    @Test func theConsoleAsksForTheIDTwice() async throws {
-        try await AuthBench.run { bench in
-            let http = try HTTPBench(admin: bench)
-            _ = try await bench.login(self.alice)
-            let browser = try await ConsoleBrowser(http, token: HTTPBench.operatorToken)
-            let page = try await browser.get("/console/erasures")
-            #expect(page.text.contains("Erase somebody") && page.text.contains(#"class="danger""#))
-            func post(_ confirm: WhisperID) async throws -> HTTPBench.Answer {
-                try await browser.submit(
-                    "/console/erasures",
-                    [
-                        "whisperId": "\(self.alice.id())", "confirm": "\(confirm)", "sentMail": "keep",
-                        "reason": "asked",
-                    ])
-            }
-            #expect(try await post(TestIdentity(2).id()).status == 400)
-            #expect(try await bench.sql("SELECT count(*) FROM auth.identities") == "1")
-            #expect(try await post(self.alice.id()).status == 303)
-            #expect(try await bench.sql("SELECT count(*) FROM auth.identities") == "0")
-            let after = try await browser.get("/console/erasures?done=erased")
-            #expect(after.text.contains("erasure-1") && !after.text.contains("\(self.alice.id())"))
         }
     }
 }

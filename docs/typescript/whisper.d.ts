@@ -3257,6 +3257,30 @@ export interface Routes {
       waitingFor: Array<string>
     }
   }
+  /** What the server holds of one identity, in numbers. The audit log names an identity that exists. */
+  "GET /admin/identities/{whisperId}": {
+    parameters: {
+      whisperId: WhisperID
+    }
+    body: undefined
+    answer: {
+      whisperId: WhisperID
+      createdAt: Timestamp
+      /** Day in UTC, as `2026-01-31`, of the newest login or refresh. Absent once that session has ended: by a logout, or after 7 days. 10 characters. */
+      seenOn?: string | null
+      /** As its device says. Absent without a device. */
+      platform?: "ios" | "android" | null
+      isBanned: boolean
+      /** Stored for it and not acknowledged. Counted to 100,000. 0 to 9007199254740991. */
+      waitingMessages: number
+      /** 0 to 9007199254740991. */
+      groups: number
+      /** Uploaded by it and stored. Counted to 100,000. 0 to 9007199254740991. */
+      files: number
+      /** 0 to 9007199254740991. */
+      fileBytes: number
+    }
+  }
   /** Removes attachments that nobody needs any more, now instead of later. */
   "POST /admin/attachments/gc/run": {
     parameters: {}

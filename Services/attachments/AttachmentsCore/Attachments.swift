@@ -81,7 +81,7 @@ package struct Attachments: Sendable {
 
     package static func pool(url: Secret, instance: Int, logger: Logger) -> PostgresPool {
         PostgresPool(
-            PostgresConfiguration(url: url.revealed, applicationName: "whisper-attachments-\(instance)"),
+            PostgresConfiguration(url: url.revealed, applicationName: ProcessName("attachments", instance).text),
             connections: AttachmentsLimits.connectionsMax, logger: logger)
     }
 
@@ -94,5 +94,6 @@ package struct Attachments: Sendable {
             Migration(version: 3, name: "clock", sql: PackageResources._03_clock_sql),
             Migration(version: 4, name: "bounds", sql: PackageResources._04_bounds_sql),
             Migration(version: 5, name: "erasures", sql: PackageResources._05_erasures_sql),
+            Migration(version: 6, name: "counts of", sql: PackageResources._06_counts_of_sql),
         ])
 }

@@ -136,6 +136,6 @@ package enum HTTPCatalogue {
         + HealthOperations.all
         + AdminOperations.all
         + [ServerOperations.server]
-        + DoorOperations.all + ErasureOperations.all
+        + DoorOperations.all + ErasureOperations.all + PeopleOperations.all
         + AttachmentOperations.operators
 }

@@ -322,11 +322,14 @@ extension PageCluster {
 
     // MARK: -
 
-    static func examine(_ browser: Browser, _ axe: String, _ place: String) async throws {
+    /// - Parameter isEnhanced: contrast of level AAA in place of AA.
+    static func examine(
+        _ browser: Browser, _ axe: String, _ place: String, isEnhanced: Bool = true
+    ) async throws {
         let found = try await browser.asyncValue(
             of: axe + """
                 ;
-                const found = await axe.run(document, { rules: { "color-contrast-enhanced": { enabled: true } } });
+                const found = await axe.run(document, { rules: { "color-contrast-enhanced": { enabled: \(isEnhanced) } } });
                 return found.violations.filter(({ impact }) => impact !== "minor")
                     .map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes.map(({ html }) => html).join(" ")}`);
                 """)

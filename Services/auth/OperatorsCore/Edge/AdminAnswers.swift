@@ -126,6 +126,20 @@ package enum AdminAnswers {
         return json.finished()
     }
 
+    package static func person(_ person: PersonViews.Person) -> [UInt8] {
+        var json = JSONWriter(capacity: 256)
+        json.add("whisperId", person.id)
+        json.add("createdAt", person.createdAt)
+        json.add("seenOn", person.seenAt.map { Wording.day($0) })
+        json.add("platform", person.platform)
+        json.add("isBanned", person.isBanned)
+        json.add("waitingMessages", person.waitingMessages)
+        json.add("groups", person.groups)
+        json.add("files", person.files)
+        json.add("fileBytes", person.fileBytes)
+        return json.finished()
+    }
+
     package static func deadLetters(_ letters: [PushViews.DeadLetter], _ page: AdminPage) -> [UInt8] {
         self.list("deadLetters", letters, page, number: \.number) { letter in
             var json = JSONWriter()

@@ -42,6 +42,7 @@ package struct AdminRoutes: Sendable {
             ("admin/invitations", "listInvitations", self.listInvitations),
             ("admin/erasures", "listErasures", self.listErasures),
             ("admin/erasures/{id}", "getErasure", self.readErasure),
+            ("admin/identities/{whisperId}", "getIdentity", self.readIdentity),
         ]
         for (path, name, handler) in viewer {
             router.get(path) {
@@ -114,6 +115,15 @@ package struct AdminRoutes: Sendable {
         }
         let found = try await self.service.deliveries(of: id, &call)
         return AdminAnswers.message(id, found.deliveries, found.wakes)
+    }
+
+    private func readIdentity(
+        _ request: AdminRequest, _ call: inout AdminGate.Call
+    ) async throws(HTTPRefusal) -> [UInt8] {
+        guard let id = request.parameters.get("whisperId").flatMap({ WhisperID($0) }) else {
+            throw .badParameter("whisperId")
+        }
+        return AdminAnswers.person(try await self.service.person(id, &call))
     }
 
     private func listDeadLetters(

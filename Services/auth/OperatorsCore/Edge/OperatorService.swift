@@ -13,6 +13,7 @@ package struct OperatorService: Sendable {
     let gate: AdminGate
     let views: ClusterViews
     let push: PushViews
+    let people: PersonViews
     let reports: ReportTable
     let bans: BanTable
     let banning: Bans
@@ -37,6 +38,7 @@ package struct OperatorService: Sendable {
     ) {
         self.views = ClusterViews(pool)
         self.push = PushViews(pool)
+        self.people = PersonViews(pool)
         self.reports = ReportTable(pool)
         self.bans = BanTable(pool)
         self.banning = banning

@@ -14,6 +14,9 @@ package enum Wording {
         return "\(civil.date)T\(civil.clock)Z"
     }
 
+    /// UTC, `2026-01-31`.
+    package static func day(_ time: Timestamp) -> String { CivilTime(time).date }
+
     /// UTC, `12:00:00`.
     package static func clock(_ time: Timestamp) -> String { CivilTime(time).clock }
 

@@ -187,4 +187,16 @@ extension PostgresPool {
             """)
         return try rows[0].decode(0)
     }
+
+    /// Whether the function exists and may be called, as `canRead` for views.
+    func canCall(_ schema: String, _ function: String) async throws(StoreError) -> Bool {
+        let rows = try await self.query(
+            """
+            SELECT EXISTS (
+                SELECT FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+                WHERE n.nspname = \(schema) AND p.proname = \(function)
+                    AND has_schema_privilege(n.oid, 'USAGE') AND has_function_privilege(p.oid, 'EXECUTE'))
+            """)
+        return try rows[0].decode(0)
+    }
 }

@@ -5,7 +5,7 @@ package import Hummingbird
 /// A page of the console, without the frame that `document` puts around each.
 package struct ConsolePage: Sendable {
     package enum Section: CaseIterable, Sendable {
-        case overview, reports, bans, registration, erasures, messages, wakeUps, audit
+        case overview, reports, people, bans, registration, erasures, messages, wakeUps, audit
     }
 
     package var section: Section?
@@ -74,6 +74,7 @@ extension ConsolePage.Section {
             switch self {
             case .overview: ("/console", "Overview")
             case .reports: ("/console/reports", "Reports")
+            case .people: ("/console/people", "People")
             case .bans: ("/console/bans", "Bans")
             case .registration: ("/console/registration", "Registration")
             case .erasures: ("/console/erasures", "Erasures")

@@ -39,17 +39,36 @@ extension ConsoleRoutes {
     }
 
     func messages(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
-        guard let text = visit.query.filled("id") else { return .message(asked: "", .nothing, at: visit.now) }
+        let lookUp = try await self.lookUp("getMessage", visit) { text, call async throws(HTTPRefusal) in
+            guard let id = UUIDText(text) else { throw .badParameter("messageId") }
+            return try await self.service.deliveries(of: id, &call)
+        }
+        return .message(asked: visit.query.filled("id") ?? "", lookUp, at: visit.now)
+    }
+
+    func people(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
+        let lookUp = try await self.lookUp("getIdentity", visit) { text, call async throws(HTTPRefusal) in
+            guard let id = WhisperID(text.uppercased()) else { throw .badParameter("whisperId") }
+            return try await self.service.person(id, &call)
+        }
+        return .people(asked: visit.query.filled("id") ?? "", lookUp, of: visit.session, at: visit.now)
+    }
+
+    /// Looks up what the query names by `id`. An unknown id is an answer: the page says so beside its field.
+    private func lookUp<Found: Sendable>(
+        _ action: String, _ visit: Visit,
+        _ find: (String, inout AdminGate.Call) async throws(HTTPRefusal) -> Found
+    ) async throws(HTTPRefusal) -> ConsolePage.LookUp<Found> {
+        guard let text = visit.query.filled("id") else { return .nothing }
         do throws(HTTPRefusal) {
-            let deliveries = try await self.service.gate.serve("getMessage", .viewer, as: visit.session.role) {
-                call async throws(HTTPRefusal) in
-                guard let id = UUIDText(text) else { throw .badParameter("messageId") }
-                return try await self.service.deliveries(of: id, &call)
-            }
-            return .message(asked: text, .found(deliveries), at: visit.now)
+            return .found(
+                try await self.service.gate.serve(action, .viewer, as: visit.session.role) {
+                    call async throws(HTTPRefusal) in
+                    try await find(text, &call)
+                })
         } catch {
             guard error.code == .notFound || error.code == .invalidPayload else { throw error }
-            return .message(asked: text, .refused(error), at: visit.now)
+            return .refused(error)
         }
     }
 
@@ -73,7 +92,7 @@ extension ConsoleRoutes {
         }
         return .erasures(
             entries.prefix(page.limit), next: page.next(after: entries, \.number), done: CompletedChange(visit.query),
-            of: visit.session, at: visit.now)
+            at: visit.now)
     }
 
     func wakeUps(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {

@@ -49,9 +49,10 @@ package struct ConsoleRoutes: Sendable {
         router.post("console/login") { request, _ in await self.logIn(request) }
         router.post("console/logout") { request, _ in await self.logOut(request) }
         let pages: [(RouterPath, PageHandler)] = [
-            ("console", self.overview), ("console/reports", self.reports), ("console/bans", self.bans),
-            ("console/registration", self.registration), ("console/erasures", self.erasures),
-            ("console/messages", self.messages), ("console/wake-ups", self.wakeUps), ("console/audit", self.audit),
+            ("console", self.overview), ("console/reports", self.reports), ("console/people", self.people),
+            ("console/bans", self.bans), ("console/registration", self.registration),
+            ("console/erasures", self.erasures), ("console/messages", self.messages),
+            ("console/wake-ups", self.wakeUps), ("console/audit", self.audit),
         ]
         for (path, page) in pages {
             router.get(path) { await self.show($0, $1.parameters, page) }

@@ -3,34 +3,37 @@ package import Contract
 package import HTTPAccess
 
 extension ConsolePage {
-    /// The result of looking up a message.
-    package enum LookUp: Sendable {
+    /// The result of looking something up by its id.
+    package enum LookUp<Found: Sendable>: Sendable {
         case nothing
         case refused(HTTPRefusal)
-        case found(OperatorService.MessageDeliveries)
+        case found(Found)
+
+        var refusal: HTTPRefusal? { if case .refused(let refusal) = self { refusal } else { nil } }
+        var found: Found? { if case .found(let found) = self { found } else { nil } }
+    }
+
+    static func problem(_ refusal: HTTPRefusal) -> HTML {
+        "<p class=\"problem\" role=\"alert\">\(refusal.message)</p>"
     }
 
     /// - Parameter asked: the id as the operator typed it.
-    package static func message(asked: String, _ lookUp: LookUp, at now: Timestamp) -> ConsolePage {
-        let (status, body): (HTTPRefusal?, HTML) =
-            switch lookUp {
-            case .nothing: (nil, "")
-            case .refused(let refusal): (refusal, "<p class=\"problem\" role=\"alert\">\(refusal.message)</p>")
-            case .found(let found):
-                (
-                    nil,
-                    "<div class=\"stack\">\(found.deliveries.map { self.delivery($0, found.wakes[$0.recipient], at: now) })</div>"
-                )
-            }
+    package static func message(
+        asked: String, _ lookUp: LookUp<OperatorService.MessageDeliveries>, at now: Timestamp
+    ) -> ConsolePage {
+        let deliveries = lookUp.found.map { found -> HTML in
+            "<div class=\"stack\">\(found.deliveries.map { self.delivery($0, found.wakes[$0.recipient], at: now) })</div>"
+        }
         return ConsolePage(
-            .messages, title: "Messages", status: status?.status ?? .ok,
+            .messages, title: "Messages", status: lookUp.refusal?.status ?? .ok,
             body: """
                 \(self.heading("Messages", "Where a message stands with each recipient. Known for 14 days; never its content."))
                 <form method="get" action="/console/messages" class="card actions">
                 <input name="id" id="id" class="id" required maxlength="40" value="\(asked)" placeholder="messageId" aria-label="Message id" autocomplete="off" spellcheck="false">
                 <button id="find" class="main">Look up</button>
                 </form>
-                \(body)
+                \(lookUp.refusal.map { self.problem($0) })
+                \(deliveries)
                 """)
     }
 

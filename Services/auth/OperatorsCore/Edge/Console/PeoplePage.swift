@@ -1,0 +1,79 @@
+package import Contract
+import HTTPAccess
+
+extension ConsolePage {
+    /// - Parameter asked: the id as the operator typed it.
+    package static func people(
+        asked: String, _ lookUp: LookUp<PersonViews.Person>, of session: ConsoleSession, at now: Timestamp
+    ) -> ConsolePage {
+        ConsolePage(
+            .people, title: "People", status: lookUp.refusal?.status ?? .ok,
+            body: """
+                \(self.heading("People", "One identity in numbers, by its Whisper ID. There is no list of people and no search by name."))
+                <form method="get" action="/console/people" class="card actions">
+                <input name="id" id="id" class="id" required maxlength="40" value="\(asked)" placeholder="WSP-XXXX-XXXX-XXXX" aria-label="Whisper ID" autocomplete="off" spellcheck="false">
+                <button id="find" class="main">Look up</button>
+                </form>
+                \(lookUp.refusal.map { self.problem($0) })
+                \(lookUp.found.map { self.person($0, of: session, at: now) })
+                """)
+    }
+
+    private static func person(_ person: PersonViews.Person, of session: ConsoleSession, at now: Timestamp) -> HTML {
+        """
+        <div class="stack"><article class="card delivery" id="person">
+        <header><h2 class="parties">\(self.subject(person.id))</h2>
+        <p><span class="tag \(person.isBanned ? "bad" : "good" as HTML)" id="status">\(person.isBanned ? "banned" : "not banned" as HTML)</span></p></header>
+        <dl class="facts"><div><dt>Registered</dt><dd>\(self.time(person.createdAt, at: now))</dd></div>
+        <div><dt>Last seen</dt><dd>\(person.seenAt.map { Wording.day($0) } ?? "no session")</dd></div>
+        <div><dt>Device</dt><dd>\(person.platform ?? "none")</dd></div>
+        <div><dt>Messages waiting</dt><dd>\(Wording.count(person.waitingMessages))</dd></div>
+        <div><dt>Groups</dt><dd>\(Wording.count(person.groups))</dd></div>
+        <div><dt>Files</dt><dd>\(Wording.count(person.files)), \(Wording.bytes(person.fileBytes))</dd></div></dl>
+        </article>
+        \(session.role >= .operator ? self.changes(of: person, session) : nil)</div>
+        """
+    }
+
+    private static func changes(of person: PersonViews.Person, _ session: ConsoleSession) -> HTML {
+        """
+        \(person.isBanned ? self.unban(person.id, of: session) : self.ban(person.id, of: session))
+        \(self.erase(person.id, of: session))
+        """
+    }
+
+    private static func ban(_ id: WhisperID, of session: ConsoleSession) -> HTML {
+        """
+        <section class="card change"><h2>Ban</h2>
+        <p>Their sessions end within a second. They are told when the ban ends.</p>
+        <form method="post" action="/console/ban" class="actions" id="ban">\(self.formToken(of: session))
+        <input type="hidden" name="whisperId" value="\(id)">
+        <input name="reason" required maxlength="\(Limits.banReasonCharacters.upperBound)" placeholder="Reason" aria-label="Reason for the ban">
+        <span class="pair">\(self.terms(.day))<button class="danger">Ban</button></span></form></section>
+        """
+    }
+
+    private static func unban(_ id: WhisperID, of session: ConsoleSession) -> HTML {
+        """
+        <section class="card change"><h2>End ban</h2>
+        <p>Sessions that have not expired live again, and mail that waits is delivered.</p>
+        <form method="post" action="/console/unban" class="actions" id="unban">\(self.formToken(of: session))
+        <input type="hidden" name="whisperId" value="\(id)">
+        <input name="reason" required maxlength="\(Limits.banReasonCharacters.upperBound)" placeholder="Reason" aria-label="Reason for lifting">
+        <button>End ban</button></form></section>
+        """
+    }
+
+    private static func erase(_ id: WhisperID, of session: ConsoleSession) -> HTML {
+        """
+        <section class="card change danger"><h2>Erase for good</h2>
+        <p>This removes the identity and what the server keeps of it. Nobody can undo it, and the id and keys are never taken again. The person is told nothing.</p>
+        <form method="post" action="/console/erasures" class="actions" id="erase">\(self.formToken(of: session))
+        <input type="hidden" name="whisperId" value="\(id)">
+        <input name="confirm" class="id" required maxlength="20" pattern=" *WSP-[A-Z2-7]{4}-[A-Z2-7]{4}-[A-Z2-7]{4} *" placeholder="The same ID again" aria-label="The same Whisper ID again" autocomplete="off" spellcheck="false">
+        <select name="sentMail" aria-label="Messages that wait for others"><option value="keep">Messages that wait are delivered</option><option value="withdraw">Messages that wait are withdrawn</option></select>
+        <input name="reason" required maxlength="\(Limits.banReasonCharacters.upperBound)" placeholder="Reason, without the ID" aria-label="Reason for the erasure">
+        <button class="danger">Erase for good</button></form></section>
+        """
+    }
+}

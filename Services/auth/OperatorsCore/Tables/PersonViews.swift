@@ -1,0 +1,51 @@
+package import Contract
+package import Store
+
+/// One identity in numbers. Reads, and writes nothing.
+///
+/// The router and attachments declare functions for it; a function that is missing counts nothing.
+package struct PersonViews: Sendable {
+    package struct Person: Equatable, Sendable {
+        package var id: WhisperID
+        package var createdAt: Timestamp
+        package var isBanned: Bool
+        /// `nil`: it has no device.
+        package var platform: String?
+        /// When the newest session began; `nil` if none is stored.
+        package var seenAt: Timestamp?
+        package var waitingMessages: Int64 = 0
+        package var groups: Int64 = 0
+        package var files: Int64 = 0
+        package var fileBytes: Int64 = 0
+    }
+
+    private let pool: PostgresPool
+
+    package init(_ pool: PostgresPool) { self.pool = pool }
+
+    /// - Returns: `nil` if there is no such identity.
+    package func find(_ id: WhisperID) async throws(StoreError) -> Person? {
+        let rows = try await self.pool.query(
+            """
+            SELECT created_at, is_banned,
+                (SELECT platform FROM auth.devices WHERE whisper_id = \(id) ORDER BY updated_at DESC LIMIT 1),
+                (SELECT max(expires_at) FROM auth.sessions WHERE whisper_id = \(id))
+            FROM auth.identities WHERE whisper_id = \(id)
+            """)
+        guard var own = rows.first else { return nil }
+        var person = Person(
+            id: id, createdAt: try own.next(), isBanned: try own.next(), platform: try own.next(),
+            seenAt: try own.next(Timestamp?.self).map { $0 - Limits.sessionTTL })
+        if try await self.pool.canCall("router", "counts_of") {
+            var row = try await self.pool.query("SELECT waiting_messages, groups FROM router.counts_of(\(id))")[0]
+            person.waitingMessages = try row.next()
+            person.groups = try row.next()
+        }
+        if try await self.pool.canCall("attachments", "counts_of") {
+            var row = try await self.pool.query("SELECT files, file_bytes FROM attachments.counts_of(\(id))")[0]
+            person.files = try row.next()
+            person.fileBytes = try row.next()
+        }
+        return person
+    }
+}
