@@ -412,10 +412,8 @@ let package = Package(
         tests(
             "OperatorsTests",
             [
-                "AuthTestKit", "AuthCore", "OperatorsCore", "HTTPAccess", "Contract", "ClusterContract", "Store",
-                "ServerCrypto",
-                "Telemetry",
-                hummingbird,
+                "AuthTestKit", "AuthCore", "OperatorsCore", "HTTPAccess", "Contract", "ClusterContract", "Bus", "Store",
+                "ServerCrypto", "Telemetry", hummingbird,
             ]),
         .testTarget(
             name: "AttachmentsTests",

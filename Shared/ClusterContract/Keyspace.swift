@@ -100,7 +100,8 @@ package enum Keyspace {
     /// A `RingingCall`, by its id without regard to case. A cache of the calls service's table.
     package static func call(_ id: UUIDText) -> KeyName { KeyName("call:\(UUIDText(high: id.high, low: id.low))") }
 
-    /// Set by a gateway again and again. When it is gone, the gateway is dead or frozen, and presence that names it says nothing.
+    /// Set by a gateway again and again, to its release. When it is gone, the gateway is dead or frozen, and presence that names it
+    /// says nothing.
     package static func alive(_ gateway: NodeID) -> KeyName { KeyName("alive:\(gateway)") }
 
     /// Set by a process while it runs. When it is gone, so is everything else: Redis has been emptied.

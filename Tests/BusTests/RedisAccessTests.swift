@@ -161,6 +161,10 @@ import Testing
             await self.expectRefused("auth writes mail") { () async throws(BusError) in
                 try await bus.append([1], to: Keyspace.mailbox(Partition.all[0]).name)
             }
+            #expect(try await bus.get([KeyName("alive:a")]) == [nil])
+            await self.expectRefused("auth says that a gateway lives") { () async throws(BusError) in
+                try await bus.set(KeyName("alive:a"), to: [1], for: .seconds(9))
+            }
             await self.expectRefused("auth forges presence") { () async throws(BusError) in
                 try await bus.set(KeyName("presence:A"), to: [1], for: .seconds(9))
             }

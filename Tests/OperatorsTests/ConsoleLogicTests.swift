@@ -2,6 +2,7 @@
 import Contract
 import HTTPAccess
 import ServerCrypto
+import Store
 import Telemetry
 import Testing
 
@@ -74,10 +75,11 @@ import Testing
             return [
                 .overview(
                     OperatorService.Figures(
-                        statistics: ClusterViews.Statistics(), online: 0, databaseBytesMax: 1_000_000),
+                        statistics: ClusterViews.Statistics(), online: 0, gateways: [], databaseBytesMax: 1_000_000),
                     changes: [event], deadLetters: [letter],
-                    fullest: [ClusterViews.FullMailbox(recipient: id, messages: 1, bytes: 1, fill: 0.5)], shown: 5,
-                    at: now),
+                    fullest: [ClusterViews.FullMailbox(recipient: id, messages: 1, bytes: 1, fill: 0.5)],
+                    health: OperatorService.Health(processes: [], gateways: [word, nil], pace: nil, backup: nil),
+                    shown: 5, at: now),
                 .people(
                     asked: word, .found(PersonViews.Person(id: id, createdAt: now, isBanned: true, platform: word)),
                     of: session, at: now),
@@ -98,6 +100,32 @@ import Testing
         }
         // The skeleton does see what it must not find.
         #expect(self.skeleton("<p><script></p>") != self.skeleton("<p>word</p>"))
+    }
+
+    /// Many operators look, at any distance: each is told by two looks that are far enough apart.
+    @Test func messagesAMinuteAreToldByTwoLooks() {
+        let pace = MessagePace(apart: .seconds(30))
+        let start = Timestamp(milliseconds: 1_000_000)
+        func look(_ stored: Int64, _ seconds: Int64) -> MessagePace.Pace? {
+            pace.look(stored, at: start + .seconds(seconds))
+        }
+        #expect(look(100, 0) == nil && look(110, 1) == nil)
+        #expect(look(130, 30) == MessagePace.Pace(perMinute: 60, over: .seconds(30)))
+        #expect(look(131, 31) == MessagePace.Pace(perMinute: 60, over: .seconds(31)))
+        // The look at 30 s is the earlier one now.
+        #expect(look(330, 90) == MessagePace.Pace(perMinute: 200, over: .seconds(60)))
+        // A restored database counts from before.
+        #expect(look(0, 150) == MessagePace.Pace(perMinute: 0, over: .seconds(60)))
+    }
+
+    @Test func aProcessIsKnownByItsName() {
+        let name = ProcessName("router", 12, release: "1.2.3-rc.1")
+        #expect(name.text == "whisper-router-12 1.2.3-rc.1" && ProcessName(name.text) == name)
+        for other in ["psql", "whisper-router-walk-1", "whisper-router-migrate", "whisper-router-1", "whisper-x-1 <b>"]
+        {
+            #expect(ProcessName(other) == nil, "\(other)")
+        }
+        #expect(ProcessName("attachments", 9_999).text.utf8.count < 64)
     }
 
     /// A reason or a note in the midst of a sentence leaves the direction of the rest as it is.

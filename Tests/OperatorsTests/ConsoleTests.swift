@@ -1,10 +1,13 @@
 import AuthTestKit
+import Bus
+import ClusterContract
 import Contract
 import Foundation
 import HTTPAccess
 import Hummingbird
 import OperatorsCore
 import ServerCrypto
+import Store
 import Testing
 
 /// The operators' pages: who may, what a form does, and that it is all as with `/admin`.
@@ -323,7 +326,8 @@ import Testing
             ] {
                 #expect(overview.contains("id=\"\(name)\">\(value)<"), "\(name)")
             }
-            #expect(overview.contains("http-equiv=\"refresh\"") && overview.contains("consoleLogin"))
+            #expect(overview.contains("consoleLogin") && !overview.contains("http-equiv=\"refresh\""))
+            #expect(try await browser.get("/console?live=1").text.contains("http-equiv=\"refresh\" content=\"30\""))
             let reports = try await browser.get("/console/reports").text
             #expect(
                 reports.contains("&lt;img src=x onerror=alert(1)&gt; &amp; more") && !reports.contains("<img src=x"))
@@ -349,6 +353,63 @@ import Testing
             #expect(
                 all.contains("consoleLogin") && all.contains("getOverview") && all.contains("listReports")
                     && all.contains("NOT_FOUND"))
+        }
+    }
+
+    /// The first page says which services are there, and names what it cannot know.
+    @Test func theFirstPageSaysHowTheClusterIs() async throws {
+        try await AuthBench.run(instances: 1, alone: true) { bench in
+            let browser = try await ConsoleBrowser(try HTTPBench(admin: bench), token: HTTPBench.viewerToken)
+            func state(of service: String) async throws -> String? {
+                let page = try await browser.get("/console").text
+                let line = page.split(separator: "<li ").first { $0.hasPrefix("data-service=\"\(service)\"") }
+                return line?.firstMatch(of: #/class="tag (\w+)">([^<]*)</#).map { "\($0.1) \($0.2)" }
+            }
+            #expect(try await state(of: "auth") == "good \(Release.version)")
+            #expect(try await state(of: "router") == "bad not connected")
+            #expect(try await state(of: "gateway") == "calm none seen")
+            #expect(try await !browser.get("/console").text.contains("Two or more releases"))
+
+            let other = PostgresPool(
+                PostgresConfiguration(
+                    url: bench.database.url(user: "whisper_router"),
+                    applicationName: ProcessName("router", 1, release: "9.8.7").text), connections: 1, logger: quiet)
+            defer { other.close() }
+            try await bench.addRouter()
+            try await bench.sql("ALTER ROLE whisper_router LOGIN")
+            _ = try await other.query("SELECT 1")
+            #expect(try await state(of: "router") == "good 9.8.7")
+            #expect(try await browser.get("/console").text.contains("Two or more releases"))
+
+            // A gateway is seen by who is connected to it, and tells its release.
+            let login = try await bench.login(self.alice)
+            let presence = Presence(
+                node: bench.near, connection: ConnectionID(value: 1), epoch: login.session.caller.epoch)
+            try await bench.bus.set(Keyspace.presence(self.alice.id()), to: presence.encoded(), for: .seconds(60))
+            #expect(try await state(of: "gateway") == "calm none seen")
+            try await bench.bus.set(Keyspace.alive(bench.near), to: Array("9.8.7".utf8), for: .seconds(60))
+            #expect(try await state(of: "gateway") == "good 9.8.7")
+            try await bench.bus.set(Keyspace.alive(bench.near), to: [1], for: .seconds(60))
+            #expect(try await state(of: "gateway") == "good a release that does not tell")
+        }
+    }
+
+    @Test func theFirstPageSaysHowMailAndBackupAre() async throws {
+        try await AuthBench.run(instances: 1, alone: true) { bench in
+            let browser = try await ConsoleBrowser(try HTTPBench(admin: bench), token: HTTPBench.viewerToken)
+            func page() async throws -> String { try await browser.get("/console").text }
+            let first = try await page()
+            for words in ["not known yet", "none has ever connected", "Not known here"] {
+                #expect(first.contains(words), "\(words)")
+            }
+            try await bench.addRouter()
+            #expect(try await page().contains("not known yet"))
+            try await bench.sql("SELECT setval('router.mail_numbers', 1000)")
+            bench.wait(.seconds(30))
+            #expect(try await page().contains("1,998 a minute, over the last 30 s"))
+            try await bench.sql("SELECT pg_create_physical_replication_slot('whisper_backup', true)")
+            #expect(try await page().contains("not connected, "))
+            #expect(try await !page().contains("none has ever connected"))
         }
     }
 

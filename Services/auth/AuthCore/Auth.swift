@@ -130,7 +130,7 @@ package struct Auth: Sendable {
 
     package static func pool(url: Secret, instance: Int, logger: Logger) -> PostgresPool {
         PostgresPool(
-            PostgresConfiguration(url: url.revealed, applicationName: "whisper-auth-\(instance)"),
+            PostgresConfiguration(url: url.revealed, applicationName: ProcessName("auth", instance).text),
             connections: AuthLimits.connectionsMax, logger: logger)
     }
 

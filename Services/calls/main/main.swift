@@ -19,7 +19,7 @@ await runService("calls", CallsSettings()) { context in
             nodes: redis.nodes.map { RedisAddress(host: $0.host, port: $0.port) }),
         eventLoop: context.eventLoop, logger: context.logger)
     let url = try context.settings.postgres.conninfo().revealed
-    let store = PostgresConfiguration(url: url, applicationName: "whisper-calls-\(context.instance)")
+    let store = PostgresConfiguration(url: url, applicationName: ProcessName("calls", context.instance).text)
     let pool = PostgresPool(store, connections: 1, logger: context.logger)
     func connection(_ owner: String) -> PostgresConnection {
         PostgresConnection(

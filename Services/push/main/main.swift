@@ -17,7 +17,8 @@ await runService("push", PushSettings()) { context in
         eventLoop: context.eventLoop, logger: context.logger)
     let pool = PostgresPool(
         PostgresConfiguration(
-            url: try context.settings.postgres.conninfo().revealed, applicationName: "whisper-push-\(context.instance)"),
+            url: try context.settings.postgres.conninfo().revealed,
+            applicationName: ProcessName("push", context.instance).text),
         connections: PushLimits.connectionsMax, logger: context.logger)
     let configuration = try context.settings.configuration()
     let push = PushService(

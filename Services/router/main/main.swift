@@ -16,7 +16,8 @@ await runService("router", RouterSettings()) { context in
             nodes: redis.nodes.map { RedisAddress(host: $0.host, port: $0.port) }),
         eventLoop: context.eventLoop, logger: context.logger)
     let store = PostgresConfiguration(
-        url: try context.settings.postgres.conninfo().revealed, applicationName: "whisper-router-\(context.instance)",
+        url: try context.settings.postgres.conninfo().revealed,
+        applicationName: ProcessName("router", context.instance).text,
         sessionSettings: Router.sessionSettings)
     let configuration = try context.settings.configuration()
     let router = Router(

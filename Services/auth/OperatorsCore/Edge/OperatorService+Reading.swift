@@ -1,5 +1,5 @@
 import Bus
-import ClusterContract
+package import ClusterContract
 package import Contract
 import HTTPAccess
 import Store
@@ -10,6 +10,8 @@ extension OperatorService {
     package struct Figures: Equatable, Sendable {
         package var statistics: ClusterViews.Statistics
         package var online: Int64
+        /// Gateways that they are connected to.
+        package var gateways: Set<NodeID>
         /// Room for the database, in bytes.
         package var databaseBytesMax: Int64
     }
@@ -18,30 +20,37 @@ extension OperatorService {
         let now = self.clock.store
         let statistics = try await self.stored { () async throws(StoreError) in try await self.views.statistics(at: now)
         }
+        let (online, gateways) = try await self.online(of: statistics.sessions, at: now)
         return Figures(
-            statistics: statistics, online: try await self.online(of: statistics.sessions, at: now),
-            databaseBytesMax: self.databaseBytesMax)
+            statistics: statistics, online: online, gateways: gateways, databaseBytesMax: self.databaseBytesMax)
     }
 
     /// How many identities have a connection: those with a session and a presence key.
     ///
     /// Exact up to `OperatorsLimits.onlineSampleMax` identities. Beyond, projected from that many.
-    private func online(of sessions: Int64, at now: StoreTime) async throws(HTTPRefusal) -> Int64 {
+    private func online(
+        of sessions: Int64, at now: StoreTime
+    ) async throws(HTTPRefusal) -> (online: Int64, gateways: Set<NodeID>) {
         let sample = try await self.stored { () async throws(StoreError) in
             try await self.views.sample(limit: OperatorsLimits.onlineSampleMax, at: now)
         }
         var online: Int64 = 0
+        var gateways: Set<NodeID> = []
         for start in stride(from: 0, to: sample.count, by: ClusterLimits.presencesPerReadMax) {
             let part = sample[start..<min(start + ClusterLimits.presencesPerReadMax, sample.count)]
             do throws(BusError) {
-                online += Int64(try await self.keys.get(part.map { Keyspace.presence($0) }).count { $0 != nil })
+                let words = try await self.keys.get(part.map { Keyspace.presence($0) }).compactMap { $0 }
+                online += Int64(words.count)
+                gateways.formUnion(words.compactMap { (try? Presence(decoding: $0))?.node })
             } catch {
                 self.logger.warning("admin call not answered", [.error: "\(error)"])
                 throw .internalError
             }
         }
-        guard sample.count == OperatorsLimits.onlineSampleMax, sessions > Int64(sample.count) else { return online }
-        return online * sessions / Int64(sample.count)
+        guard sample.count == OperatorsLimits.onlineSampleMax, sessions > Int64(sample.count) else {
+            return (online, gateways)
+        }
+        return (online * sessions / Int64(sample.count), gateways)
     }
 
     /// - Parameter status: nil for all.

@@ -14,6 +14,8 @@ package struct OperatorService: Sendable {
     let views: ClusterViews
     let push: PushViews
     let people: PersonViews
+    let healthViews: HealthViews
+    let pace = MessagePace()
     let reports: ReportTable
     let bans: BanTable
     let banning: Bans
@@ -39,6 +41,7 @@ package struct OperatorService: Sendable {
         self.views = ClusterViews(pool)
         self.push = PushViews(pool)
         self.people = PersonViews(pool)
+        self.healthViews = HealthViews(pool)
         self.reports = ReportTable(pool)
         self.bans = BanTable(pool)
         self.banning = banning

@@ -13,7 +13,8 @@ extension Gateway {
                 // is here: what Redis loses from now on is noticed.
                 group.addTask { await self.lookAtBus() }
                 if self.second % GatewayLimits.aliveRefreshSeconds == 0 {
-                    self.bus.setWithoutWaiting(Keyspace.alive(self.node), to: [1], for: GatewayLimits.aliveTTL)
+                    self.bus.setWithoutWaiting(
+                        Keyspace.alive(self.node), to: Array(Release.version.utf8), for: GatewayLimits.aliveTTL)
                 }
                 try await self.bus.pause(for: .seconds(1))
                 self.second += 1

@@ -8,10 +8,13 @@ extension ConsoleRoutes {
         let few = AdminPage(limit: OperatorsLimits.consoleOverviewEntries)
         return try await self.service.gate.serve("getOverview", .viewer, as: visit.session.role) {
             call async throws(HTTPRefusal) in
-            .overview(
-                try await self.service.figures(), changes: try await self.service.events(.changes, about: nil, few),
+            let figures = try await self.service.figures()
+            return .overview(
+                figures, changes: try await self.service.events(.changes, about: nil, few),
                 deadLetters: try await self.service.deadLetters(few),
-                fullest: try await self.service.fullestMailboxes(few.limit), shown: few.limit, at: visit.now)
+                fullest: try await self.service.fullestMailboxes(few.limit),
+                health: try await self.service.health(at: visit.now, gateways: figures.gateways), shown: few.limit,
+                isLive: visit.query["live"] != nil, at: visit.now)
         }
     }
 

@@ -6,17 +6,19 @@ extension ConsolePage {
     /// - Parameters:
     ///   - changes: the latest, one more than is shown.
     ///   - shown: of each list.
+    ///   - isLive: whether the browser loads the page again and again. Nobody's page changes by itself unasked (WCAG 2.2.4).
     package static func overview(
         _ figures: OperatorService.Figures, changes: [AuditTable.Entry], deadLetters: [PushViews.DeadLetter],
-        fullest: [ClusterViews.FullMailbox], shown: Int, at now: Timestamp
+        fullest: [ClusterViews.FullMailbox], health: OperatorService.Health, shown: Int, isLive: Bool = false,
+        at now: Timestamp
     ) -> ConsolePage {
         let statistics = figures.statistics
         let isNearlyFull =
             statistics.databaseBytes > figures.databaseBytesMax / 100 * OperatorsLimits.databaseCarePercent
         return ConsolePage(
-            .overview, title: "Overview", refresh: OperatorsLimits.consoleRefreshEvery,
+            .overview, title: "Overview", refresh: isLive ? OperatorsLimits.consoleRefreshEvery : nil,
             body: """
-                \(self.heading("Overview", "<span class=\"live\"></span>As of \(Wording.clock(now)) UTC, renewed every \(OperatorsLimits.consoleRefreshEvery.components.seconds) s"))
+                \(self.heading("Overview", "\(isLive ? "<span class=\"live\"></span>" : "" as HTML)As of \(Wording.clock(now)) UTC. \(self.renewal(isLive))"))
                 <section class="figures" aria-label="Figures">
                 \(self.figure("online", "Online", figures.online, "of \(Wording.count(statistics.sessions)) sessions", isLarge: true))
                 \(self.figure("pendingMessages", "Messages waiting", statistics.pendingMessages, "not acknowledged yet", isLarge: true))
@@ -37,6 +39,8 @@ extension ConsolePage {
                 \(self.figure("databaseBytes", "Database", Wording.bytes(statistics.databaseBytes), "of \(Wording.bytes(figures.databaseBytesMax))", needsCare: isNearlyFull))
                 </section>
                 <div class="halves">
+                \(self.services(health))
+                \(self.flow(health))
                 <section class="card"><header><h2>Latest changes</h2><a href="/console/audit">All</a></header>
                 \(changes.isEmpty ? self.empty("Nobody has changed anything yet.") : "<ol class=\"news\">\(changes.prefix(shown).map { self.news($0, at: now) })</ol>" as HTML)
                 </section>
@@ -48,6 +52,13 @@ extension ConsolePage {
                 </section>
                 </div>
                 """)
+    }
+
+    private static func renewal(_ isLive: Bool) -> HTML {
+        let seconds = OperatorsLimits.consoleRefreshEvery.components.seconds
+        return isLive
+            ? "Renewed every \(seconds) s. <a href=\"/console\">Stop</a>"
+            : "<a id=\"live\" href=\"/console?live=1\">Renew every \(seconds) s</a>"
     }
 
     private static func figure(
