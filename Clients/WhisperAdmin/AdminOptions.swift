@@ -19,28 +19,35 @@ struct AdminOptions: ParsableArguments {
         let environment = ProcessInfo.processInfo.environment.filter { !$0.value.isEmpty }
         let text = self.url ?? environment["WHISPER_OPS_URL"] ?? "http://127.0.0.1:8081"
         guard let url = URL(string: text), ["http", "https"].contains(url.scheme), url.host != nil else {
-            throw Problem("\(text) is not an address such as http://127.0.0.1:8081.")
+            throw ValidationError("\(text) is not an address such as http://127.0.0.1:8081.")
         }
         if let file = self.tokenFile {
             guard let content = try? String(contentsOfFile: file, encoding: .utf8) else {
-                throw Problem("The token file \(file) cannot be read.")
+                throw ValidationError("The token file \(file) cannot be read.")
             }
             return AdminServer(url: url, token: content.trimmingCharacters(in: .whitespacesAndNewlines))
         }
         guard let token = environment["ADMIN_TOKEN"] ?? environment["VIEWER_TOKEN"] else {
-            throw Problem("No token: set ADMIN_TOKEN or VIEWER_TOKEN, or use --token-file.")
+            throw ValidationError("No token: set ADMIN_TOKEN or VIEWER_TOKEN, or use --token-file.")
         }
         return AdminServer(url: url, token: token)
     }
 
+    /// Prints the answer to a change: as it came, or a sentence.
+    func show(_ body: Data, _ sentence: String) {
+        print(self.json ? Self.harmless(body) : harmlessLine(sentence))
+    }
+
+    private static func harmless(_ body: Data) -> String {
+        let text = String(decoding: body, as: UTF8.self)
+        return isatty(STDOUT_FILENO) == 1 ? harmlessJSON(text) : text
+    }
+
     /// Prints an answer: as it came, or as `show` has it.
     func show<Answer: Decodable>(_ body: Data, as: Answer.Type, _ show: (Answer) -> [String]) throws {
-        guard !self.json else {
-            let text = String(decoding: body, as: UTF8.self)
-            return print(isatty(STDOUT_FILENO) == 1 ? harmlessJSON(text) : text)
-        }
+        guard !self.json else { return print(Self.harmless(body)) }
         guard let answer = try? JSONDecoder().decode(Answer.self, from: body) else {
-            throw Problem("The server's answer is not understood: is it of another release?")
+            throw NoAnswer("The server's answer is not understood: is it of another release?")
         }
         for line in show(answer) { print(harmlessLine(line)) }
     }

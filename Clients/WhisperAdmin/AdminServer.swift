@@ -1,6 +1,13 @@
+import ArgumentParser
 import Foundation
 import FoundationNetworking
 import TerminalText
+
+/// The server did not answer, or not in a way that can be used. A later try may succeed.
+struct NoAnswer: Error, CustomStringConvertible {
+    let description: String
+    init(_ text: String) { self.description = text }
+}
 
 /// The ops origin of one cluster.
 struct AdminServer: Sendable {
@@ -25,12 +32,12 @@ struct AdminServer: Sendable {
     func get(_ path: String, _ query: [String: String] = [:]) async throws -> Data {
         guard var parts = URLComponents(url: self.url.appendingPathComponent(path), resolvingAgainstBaseURL: false)
         else {
-            throw Problem("\(self.url) is not an address.")
+            throw ValidationError("\(self.url) is not an address.")
         }
         if !query.isEmpty {
             parts.queryItems = query.sorted { $0.key < $1.key }.map { URLQueryItem(name: $0.key, value: $0.value) }
         }
-        guard let url = parts.url else { throw Problem("\(self.url) is not an address.") }
+        guard let url = parts.url else { throw ValidationError("\(self.url) is not an address.") }
         return try await self.answer(to: URLRequest(url: url))
     }
 
@@ -58,13 +65,16 @@ struct AdminServer: Sendable {
         do {
             (body, response) = try await URLSession.shared.data(for: request)
         } catch {
-            throw Problem("\(self.url) cannot be reached: \(error.localizedDescription)")
+            throw NoAnswer("\(self.url) cannot be reached: \(error.localizedDescription)")
         }
         let status = (response as? HTTPURLResponse)?.statusCode ?? 0
         guard status == 200 else {
             let failure = try? JSONDecoder().decode(Failure.self, from: body)
-            throw Problem(
-                "\(status) \(failure.map { harmlessLine("\($0.error): \($0.message)") } ?? "without an explanation")")
+            let text =
+                "\(status) \(failure.map { harmlessLine("\($0.error): \($0.message)") } ?? "without an explanation")"
+            // The contract's errors have a body; anything else is not this server, or its balancer without a service.
+            guard failure != nil, (400..<500).contains(status) else { throw NoAnswer(text) }
+            throw Problem(text)
         }
         return body
     }

@@ -18,10 +18,10 @@ struct ReviewCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        guard let id = UUIDText(self.id) else { throw Problem("\(self.id) is not a report id.") }
-        _ = try await self.options.server().post(
+        guard let id = UUIDText(self.id) else { throw ValidationError("\(self.id) is not a report id.") }
+        let body = try await self.options.server().post(
             "admin/reports/\(id)/review", Body(decision: self.decision, note: self.note))
-        print("Done.")
+        self.options.show(body, "Done.")
     }
 }
 
@@ -46,10 +46,10 @@ struct BanCommand: AsyncParsableCommand {
 
     func run() async throws {
         let end = self.hours.map { Int64((Date().timeIntervalSince1970 + $0 * 3_600) * 1_000) }
-        _ = try await self.options.server().post(
+        let body = try await self.options.server().post(
             "admin/ban",
             Body(whisperId: identity(self.id), guestId: guest(self.id), reason: self.reason, expiresAt: end))
-        print("\(self.id) is banned \(end.map { "until \(time($0))" } ?? "for ever").")
+        self.options.show(body, "\(self.id) is banned \(end.map { "until \(time($0))" } ?? "for ever").")
     }
 }
 
@@ -66,9 +66,9 @@ struct UnbanCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        _ = try await self.options.server().post(
+        let body = try await self.options.server().post(
             "admin/unban", Body(whisperId: identity(self.id), guestId: guest(self.id), reason: self.reason))
-        print("Done: \(self.id) is not banned now.")
+        self.options.show(body, "Done: \(self.id) is not banned now.")
     }
 }
 

@@ -49,11 +49,12 @@ struct RegistrationCommand: AsyncParsableCommand {
                 ]
             }
         case Self.usual:
-            _ = try await server.delete("admin/registration")
-            print("Registration is as the setting says.")
+            let body = try await server.delete("admin/registration")
+            self.options.show(body, "Registration is as the setting says.")
         case let mode?:
-            _ = try await server.post("admin/registration", Body(mode: mode, reason: self.reason ?? ""), method: "PUT")
-            print("Registration is \(mode).")
+            let body = try await server.post(
+                "admin/registration", Body(mode: mode, reason: self.reason ?? ""), method: "PUT")
+            self.options.show(body, "Registration is \(mode).")
         }
     }
 }
@@ -137,8 +138,8 @@ struct UninviteCommand: AsyncParsableCommand {
     @Argument(help: "The invitation's id, as `invitations` lists it.") var id: String
 
     func run() async throws {
-        guard let id = UUIDText(self.id) else { throw Problem("\(self.id) is not an invitation id.") }
-        _ = try await self.options.server().delete("admin/invitations/\(id)")
-        print("The invitation is revoked.")
+        guard let id = UUIDText(self.id) else { throw ValidationError("\(self.id) is not an invitation id.") }
+        let body = try await self.options.server().delete("admin/invitations/\(id)")
+        self.options.show(body, "The invitation is revoked.")
     }
 }

@@ -28,7 +28,7 @@ struct EraseCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        guard WhisperID(self.id.uppercased()) != nil else { throw Problem("\(self.id) is not a Whisper ID.") }
+        guard WhisperID(self.id.uppercased()) != nil else { throw ValidationError("\(self.id) is not a Whisper ID.") }
         let server = try self.options.server()
         let body = try await server.post(
             "admin/erasures",

@@ -189,7 +189,7 @@ struct MessageCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        guard let id = UUIDText(self.id) else { throw Problem("\(self.id) is not a message id.") }
+        guard let id = UUIDText(self.id) else { throw ValidationError("\(self.id) is not a message id.") }
         let body = try await self.options.server().get("admin/messages/\(id)")
         try self.options.show(body, as: Answer.self) { answer in
             answer.deliveries.map { delivery in

@@ -251,6 +251,64 @@ extension CalmCluster {
             #expect(all["events"]?.elements.count == 1 && all["nextCursor"]?.string != nil)
         }
 
+        /// One person in numbers, from each service that holds something.
+        @Test func aPersonIsFoundInNumbers() async throws {
+            let (alice, bob) = (try await Cluster.phone(), try await Cluster.phone())
+            alice.client.cut()
+            try await bob.text(alice)
+            _ = try await bob.ask("group_create", ["title": "A choir", "memberIds": [alice.id]])
+                .expecting("group_event")
+            let path = "/admin/identities/\(alice.id)"
+            try await waitUntil("the message waits", within: .seconds(30), every: .milliseconds(50)) {
+                try await Operators.get(path).body["waitingMessages"]?.integer == 1
+            }
+            let person = try await Operators.get(path).body
+            #expect(person["groups"]?.integer == 1 && person["isBanned"] == .bool(false))
+            #expect(person["files"]?.integer == 0 && person["seenOn"]?.string?.count == 10)
+            #expect(try await Operators.tool("identity", alice.id.lowercased()).contains("messages waiting  1"))
+            #expect(try await Operators.tool("identity", alice.id, "--json").contains(#""waitingMessages":1"#))
+            // Changes too answer as they came, and an empty list says so.
+            let ban = try await Operators.tool("ban", bob.id, "--reason", "a test", "--json")
+            #expect(ban == "{\"success\":true}\n")
+            #expect(try await Operators.tool("audit", "--target", newUUID()) == "There are no such events.\n")
+        }
+
+        /// Scripts go by the status: 1 refused, 2 wrong usage, 3 no answer.
+        @Test func theToolTellsByItsStatus() async throws {
+            func status(
+                _ arguments: [String], url: String = Cluster.stack.opsURL,
+                token: String? = Cluster.stack.configuration.viewerToken
+            ) async throws -> Int32 {
+                var command = Command("\(Cluster.stack.configuration.programs)/whisper-admin", arguments)
+                command.environment = ["WHISPER_OPS_URL": url]
+                command.environment["ADMIN_TOKEN"] = token
+                do {
+                    try await command.run(name: "whisper-admin")
+                    return 0
+                } catch LaunchError.ended(_, .exited(let code), _) {
+                    return code
+                }
+            }
+            for arguments in [["stats"], ["help"], ["--version"], ["bans", "--help"], ["reports", "--json"]] {
+                #expect(try await status(arguments) == 0, "\(arguments)")
+            }
+            let nobody = "WSP-AAAA-AAAA-AAAA"
+            for arguments in [["identity", nobody], ["ban", nobody, "--reason", "x"], ["message", newUUID()]] {
+                #expect(try await status(arguments) == 1, "\(arguments)")
+            }
+            #expect(try await status(["stats"], token: "no token of this server") == 1)
+            let wrong = [
+                ["identity", "WSP-1"], ["identity"], ["nonsense"], ["ban", nobody], ["stats", "--url", "x"],
+            ]
+            for arguments in wrong {
+                #expect(try await status(arguments) == 2, "\(arguments)")
+            }
+            #expect(try await status(["stats"], token: nil) == 2)
+            #expect(try await status(["stats"], url: "http://127.0.0.1:1") == 3)
+            // Something that is not this server.
+            #expect(try await status(["stats"], url: Cluster.stack.publicURL + "/join") == 3)
+        }
+
         /// The tool for people, over the same HTTP.
         @Test func operatorsHaveATool() async throws {
             let (alice, mallory) = (try await Cluster.phone(), try await Cluster.phone())
