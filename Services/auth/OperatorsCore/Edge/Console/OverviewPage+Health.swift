@@ -47,7 +47,7 @@ extension ConsolePage {
             } ?? "not known yet: the next look compares with this one"
         return """
             <section class="card" id="flow"><header><h2>Messages and backup</h2></header>
-            <ol class="news"><li><span><b>Messages stored</b></span><span class="when" id="pace">\(pace)</span></li>
+            <ol class="news"><li><span><b>Messages stored</b></span><span class="small" id="pace">\(pace)</span></li>
             <li><span><b>Backup of what is committed</b></span>\(self.state(of: health.backup))</li></ol>
             <p class="note">Not known here: the age of the newest base backup, how many Jobs wait, and which alerts fire. Prometheus knows these three. Nothing watches the end of the certificate.</p>
             </section>
