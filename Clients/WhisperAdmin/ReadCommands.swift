@@ -13,21 +13,25 @@ struct StatsCommand: AsyncParsableCommand {
         var users, devices, sessions, online, pendingMessages, groups, reportsOpen, bansActive, guests, profiles: Int64
         var conversations, streams, listeners, rooms, transcriptLines: Int64
         var attachments: Attachments
+        /// An older server does not tell.
+        var devicesByClient: [String: Int64]?
     }
 
     func run() async throws {
         let body = try await self.options.server().get("admin/stats")
         try self.options.show(body, as: Answer.self) { answer in
-            [
-                ("users", answer.users), ("devices", answer.devices), ("sessions", answer.sessions),
-                ("online", answer.online), ("pending messages", answer.pendingMessages), ("groups", answer.groups),
+            let clients = (answer.devicesByClient ?? [:]).filter { $0.value > 0 }.sorted { $0.key < $1.key }
+            let devices = [("users", answer.users), ("devices", answer.devices)] + clients.map { ("- " + $0.key, $0.value) }
+            let others = [
+                ("sessions", answer.sessions), ("online", answer.online), ("pending messages", answer.pendingMessages), ("groups", answer.groups),
                 ("attachments", answer.attachments.count), ("attachment bytes", answer.attachments.bytes),
                 ("open reports", answer.reportsOpen), ("active bans", answer.bansActive),
                 ("guests", answer.guests), ("profiles", answer.profiles),
                 ("conversations", answer.conversations), ("streams", answer.streams),
                 ("listeners", answer.listeners), ("rooms", answer.rooms),
                 ("transcript lines", answer.transcriptLines),
-            ].map { aligned($0, "\($1)") }
+            ]
+            return (devices + others).map { aligned($0, "\($1)") }
         }
     }
 }

@@ -186,7 +186,7 @@ public final class Core: Sendable {
             let origin = (ServerAddress(self.configuration.server) ?? .local).origin
             let (configuration, radio) = (self.configuration, self.radio)
             let opened = try OpenCore(
-                profile, server: try self.link(configuration), platform: configuration.platform,
+                profile, server: try self.link(configuration), configuration: configuration,
                 logger: Self.logger(configuration, feeds), radio: { radio(configuration) }
             ) { event in
                 defer { watchers.tell(event) }

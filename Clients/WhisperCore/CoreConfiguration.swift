@@ -6,6 +6,9 @@ public struct CoreConfiguration: Sendable, Equatable {
     /// The platform sent to the server: the contract knows two. Everything that is not iOS is `android`.
     public enum Platform: String, Sendable, CaseIterable { case ios, android }
 
+    /// Kind of the program. The server counts them, and nothing else depends on it.
+    public enum Client: String, Sendable, CaseIterable { case phone, tablet, desktop, web, terminal, daemon, bot }
+
     /// Handling of a store that another release has written.
     public enum Confirmation: String, Sendable, CaseIterable {
         /// It is not touched: `needsUpgrade`, `needsDowngrade`.
@@ -34,6 +37,8 @@ public struct CoreConfiguration: Sendable, Equatable {
     /// PEM file with certificates to trust beside the system's, for `wss`.
     public var authorityFile: String?
     public var platform: Platform
+    /// `nil`: the server is not told.
+    public var client: Client?
     public var keyKind: KeyKind
     /// Where phones nearby are found: `unix:` and the path of a socket.
     public var radio: String?
@@ -42,12 +47,13 @@ public struct CoreConfiguration: Sendable, Equatable {
 
     public init(
         folder: String, server: String, authorityFile: String? = nil, platform: Platform = .android,
-        keyKind: KeyKind = .raw, radio: String? = nil, logLevel: LogLevel? = nil
+        client: Client? = nil, keyKind: KeyKind = .raw, radio: String? = nil, logLevel: LogLevel? = nil
     ) {
         self.folder = folder
         self.server = server
         self.authorityFile = authorityFile
         self.platform = platform
+        self.client = client
         self.keyKind = keyKind
         self.radio = radio
         self.logLevel = logLevel
@@ -80,6 +86,10 @@ public struct CoreConfiguration: Sendable, Equatable {
         "platform", about: "The platform as the server learns it. Everything but iOS is `android`, the default."
     ).optional
 
+    private static let client = TypedField<Client>.choice(
+        "client", about: "Kind of the program. The server counts them. Without it the server is not told."
+    ).optional
+
     private static let keyKind = TypedField<KeyKind>.choice(
         "keyKind", about: "The kind of key: 32 random bytes (`raw`, the default), or a passphrase of 1 to 1,024 bytes."
     ).optional
@@ -95,8 +105,8 @@ public struct CoreConfiguration: Sendable, Equatable {
     ).optional
 
     package static let schema = ObjectSchema([
-        Self.dir.field, Self.serverUrl.field, Self.caFile.field, Self.platform.field, Self.keyKind.field,
-        Self.radio.field, Self.logLevel.field,
+        Self.dir.field, Self.serverUrl.field, Self.caFile.field, Self.platform.field, Self.client.field,
+        Self.keyKind.field, Self.radio.field, Self.logLevel.field,
     ])
 
     /// Reads the configuration of `wsp_open`.
@@ -107,7 +117,8 @@ public struct CoreConfiguration: Sendable, Equatable {
             self.init(
                 folder: try payload[Self.dir], server: try payload[Self.serverUrl],
                 authorityFile: try payload[Self.caFile], platform: try payload[Self.platform] ?? .android,
-                keyKind: try payload[Self.keyKind] ?? .raw, radio: try payload[Self.radio],
+                client: try payload[Self.client], keyKind: try payload[Self.keyKind] ?? .raw,
+                radio: try payload[Self.radio],
                 logLevel: try payload[Self.logLevel])
         } catch let error as CoreError {
             throw CoreError(.config, error.message, field: error.field)

@@ -45,7 +45,8 @@ struct ProfileOptions: ParsableArguments {
     /// none is given.
     /// - Throws: `CoreError`, `ProfileError`, or a `Problem` with the address.
     func core(
-        server: String? = nil, authorityFile: String? = nil, key: [UInt8]? = nil,
+        as client: CoreConfiguration.Client = .terminal, server: String? = nil, authorityFile: String? = nil,
+        key: [UInt8]? = nil,
         logLevel: CoreConfiguration.LogLevel? = nil
     ) throws -> Core {
         var (server, authority) = (server, authorityFile)
@@ -61,7 +62,7 @@ struct ProfileOptions: ParsableArguments {
             throw Problem("\"\(address)\" is no server address. It looks like wss://chat.example.")
         }
         let configuration = CoreConfiguration(
-            folder: self.folder, server: address, authorityFile: authority, logLevel: logLevel)
+            folder: self.folder, server: address, authorityFile: authority, client: client, logLevel: logLevel)
         return try Core.open(configuration, key: key)
     }
 
@@ -156,7 +157,7 @@ struct ProfileOptions: ParsableArguments {
         } catch {
             throw Problem("Cannot use \(server): \(error).")
         }
-        return try WhisperClient(profile: profile, server: link, logger: Self.logger)
+        return try WhisperClient(profile: profile, server: link, kind: .terminal, logger: Self.logger)
     }
 
     func problem(_ error: ProfileError) -> Problem {

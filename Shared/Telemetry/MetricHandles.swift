@@ -236,9 +236,19 @@ package struct ErasedMetrics: Sendable {
 }
 
 package struct RegistrationMetrics: Sendable {
-    package let results = CounterFamily<RegistrationResult>(.registrations, by: .result)
+    private let byClient: [ClientKind?: CounterFamily<RegistrationResult>]
 
-    package init() {}
+    package init() {
+        self.byClient = Dictionary(
+            uniqueKeysWithValues: (ClientKind.allCases + [nil]).map {
+                ($0, CounterFamily(.registrations, by: .result, fixed: [.client: $0?.rawValue ?? "unknown"]))
+            })
+    }
+
+    /// - Parameter client: `nil` if it has not said what it is.
+    package func proven(_ result: RegistrationResult, by client: ClientKind?) {
+        self.byClient[client]?[result].increment()
+    }
 }
 
 package struct AuthMetrics: Sendable {

@@ -120,5 +120,5 @@ package enum MetricName: String, CaseIterable, Sendable {
 
 /// The name of every label but `service`, once.
 package enum MetricLabel: String, Sendable {
-    case code, provider, result, kind, partition, status, reason, direction, source, store, version, by
+    case code, provider, result, kind, partition, status, reason, direction, source, store, version, by, client
 }

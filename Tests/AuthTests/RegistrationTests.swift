@@ -67,6 +67,36 @@ import Testing
         }
     }
 
+    /// Clients that say what they are, and older ones that do not.
+    @Test func theKindOfAClientIsKept() async throws {
+        try await AuthBench.run { bench in
+            let kind =
+                "SELECT coalesce(client, '-') FROM auth.devices ORDER BY whisper_id = \(self.alice.id().bits) DESC"
+            _ = try await bench.login(self.alice, more: #","client":"terminal""#)
+            _ = try await bench.login(TestIdentity(200))
+            #expect(try await bench.sql(kind) == "terminal\n-")
+            // Another kind; tokens alone, and a login that says nothing, change none.
+            _ = try await bench.login(self.alice, more: #","client":"daemon""#)
+            #expect(try await bench.sql(kind) == "daemon\n-")
+            let again = try await bench.login(self.alice, more: #","pushToken":"p1""#)
+            let update = #"{"protocolVersion":1,"cryptoVersion":1,"pushToken":"p2"}"#
+            _ = await bench.send("update_tokens", update, session: again.session)
+            #expect(
+                try await bench.sql("SELECT client, push_token FROM auth.devices WHERE push_token IS NOT NULL")
+                    == "daemon|p2")
+            // The statement of the release before, whose processes run beside this one during an upgrade.
+            try await bench.sql(
+                """
+                INSERT INTO auth.devices AS mine (whisper_id, device_id, platform, push_token, voip_token, updated_at)
+                SELECT whisper_id, device_id, 'android', NULL, NULL, now() FROM auth.devices
+                ON CONFLICT (whisper_id, device_id) DO UPDATE SET platform = excluded.platform
+                """)
+            #expect(try await bench.sql(kind) == "daemon\n-")
+            _ = try await bench.login(self.alice.withNewDevice())
+            #expect(try await bench.sql(kind) == "-\n-")
+        }
+    }
+
     @Test func theSeedAloneRestoresTheIdentity() async throws {
         try await AuthBench.run { bench in
             let first = try await bench.login(self.alice, more: #","pushToken":"old""#)

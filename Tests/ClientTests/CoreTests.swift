@@ -305,6 +305,7 @@ import Testing
             (#"{"dir":"/x","serverUrl":"ws://x","keyKind":"hex"}"#, "keyKind"),
             (#"{"dir":"/x","serverUrl":"ws://x","platform":"linux"}"#, "platform"),
             (#"{"dir":"/x","serverUrl":"ws://x","logLevel":"trace"}"#, "logLevel"),
+            (#"{"dir":"/x","serverUrl":"ws://x","client":"toaster"}"#, "client"),
         ] as [(String, String?)] {
             #expect("\(json)") {
                 _ = try CoreConfiguration(json: Array(json.utf8))
@@ -314,6 +315,19 @@ import Testing
         }
         let configuration = try CoreConfiguration(json: Array(#"{"dir":"/x","serverUrl":"ws://x"}"#.utf8))
         #expect(configuration == CoreConfiguration(folder: "/x", server: "ws://x"))
+    }
+
+    @Test(arguments: [CoreConfiguration.Client.bot, nil]) func aLoginSaysWhatTheProgramIs(
+        client: CoreConfiguration.Client?
+    ) async throws {
+        let server = self.server
+        let core = try Core.open(
+            CoreConfiguration(folder: self.folder.path + "/ann", server: "ws://127.0.0.1:1", client: client),
+            link: { _ in server })
+        try await self.perform(core, "identity_create")
+        try await self.online(core)
+        #expect(server.kinds == [client?.rawValue, client?.rawValue])
+        await core.close()
     }
 
     @Test func aFolderHasOneCoreAndSuspendingLetsGoOfIt() async throws {

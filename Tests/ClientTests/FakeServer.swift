@@ -58,6 +58,7 @@ final class FakeServer: ServerLink {
             var whisperId: String?
             var cursor: String?
             var signature: String?
+            var client: String?
             var signPublicKey: String?
             var encPublicKey: String?
             var groupId: String?
@@ -111,6 +112,8 @@ final class FakeServer: ServerLink {
         var accepted: [String] = []
         var times: [Int64] = []
         var seen: [String] = []
+        /// Kinds of clients, as each frame of a login has named them.
+        var kinds: [String?] = []
         var receipts: [String] = []
         var logins = 0
         var keyQuestions = 0
@@ -136,6 +139,7 @@ final class FakeServer: ServerLink {
     var times: [Int64] { self.state.withLock { $0.times } }
     /// Types of all frames.
     var seen: [String] { self.state.withLock { $0.seen } }
+    var kinds: [String?] { self.state.withLock { $0.kinds } }
     /// `status messageId`, as they came.
     var receipts: [String] { self.state.withLock { $0.receipts } }
     /// Questions for somebody's keys.
@@ -314,7 +318,10 @@ final class FakeServer: ServerLink {
 
     private func take(_ frame: Frame, _ text: [UInt8], from link: Link) {
         let payload = frame.payload
-        self.state.withLock { $0.seen.append(frame.type) }
+        self.state.withLock { state in
+            state.seen.append(frame.type)
+            if frame.type.hasPrefix("register_") { state.kinds.append(payload.client) }
+        }
         let now = Int64(Date().timeIntervalSince1970 * 1_000)
         let ban = self.state.withLock { $0.faults.ban }
         let isAsked = frame.type == "ping" || frame.type == "register_begin" && payload.whisperId == nil

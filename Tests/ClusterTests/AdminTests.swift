@@ -216,7 +216,8 @@ extension CalmCluster {
             let before = try await Operators.get("/admin/stats").body
             #expect(
                 Set(before.members.keys) == [
-                    "users", "devices", "sessions", "online", "pendingMessages", "groups", "attachments", "reportsOpen",
+                    "users", "devices", "devicesByClient", "sessions", "online", "pendingMessages", "groups",
+                    "attachments", "reportsOpen",
                     "bansActive", "guests", "profiles", "conversations", "streams", "listeners", "rooms",
                     "transcriptLines",
                 ])

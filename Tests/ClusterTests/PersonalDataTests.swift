@@ -133,7 +133,7 @@ enum DataMap {
         "attachments.stranger_bytes": "store bytes counted_at", "auth.audit_events": "number at actor action result",
         "auth.bans": "number created_at expires_at", "auth.console_sessions": "id_hash role_mark ends_at",
         "auth.contact_backups": "nonce ciphertext revision updated_at size_bytes of_stranger",
-        "auth.devices": "platform updated_at",
+        "auth.devices": "platform client updated_at",
         "auth.erasures": "erasure_id number sent_mail by decided_at done finished_at",
         "auth.guest_bans": "number created_at expires_at",
         "auth.guests": "epoch expires_at is_banned seen_at", "auth.identities": "epoch is_banned created_at",

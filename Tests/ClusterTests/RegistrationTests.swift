@@ -29,6 +29,30 @@ extension CalmCluster {
             #expect((before - 5_000...before + 60_000).contains(try #require(ack["serverTime"]?.integer)))
         }
 
+        @Test func aClientMaySayWhatItIs() async throws {
+            let (person, client) = (Person(), try await Cluster.client())
+            let before = try await Operators.get("/admin/stats").body["devicesByClient"]?["web"]?.integer ?? -1
+            for begin in [person.begin().with(["client": "toaster"]), person.begin().with(["client": 1])] {
+                #expect(try await client.ask("register_begin", begin).errorCode == "INVALID_PAYLOAD")
+            }
+            let begin = person.begin().with(["client": "web"])
+            let challenge = try await client.ask("register_begin", begin).expecting("register_challenge").payload
+            let proof = person.proof(of: challenge)
+            #expect(
+                try await client.ask("register_proof", proof.with(["client": "toaster"])).errorCode == "INVALID_PAYLOAD"
+            )
+            _ = try await client.ask("register_proof", proof.with(["client": "web"])).expecting("register_ack")
+            try await waitUntil("it is counted", within: .seconds(30), every: .milliseconds(100)) {
+                try await Operators.get("/admin/stats").body["devicesByClient"]?["web"]?.integer == before + 1
+            }
+            var metrics = ""
+            for instance in [1, 2] {
+                guard let port = Cluster.stack.ports[.auth, instance]?.ops else { continue }
+                metrics += try #require(await LoopbackRequest.get("/metrics", port: port)).body
+            }
+            #expect(metrics.contains(/whisper_registrations_total{[^}]*client="web"[^}]*result="new"[^}]*} [1-9]/))
+        }
+
         @Test func theSeedAloneRecoversTheIdentityOnAnotherDevice() async throws {
             let old = try await Cluster.phone()
             let new = try await Cluster.phone(old.person.onAnotherDevice())

@@ -214,7 +214,7 @@ import Testing
             // No other service has declared its views here.
             #expect(
                 try await http.get("/admin/stats", token: HTTPBench.viewerToken).text
-                    == #"{"users":2,"devices":2,"sessions":2,"online":1,"pendingMessages":0,"groups":0,"attachments":{"count":0,"bytes":0},"reportsOpen":0,"bansActive":2,"guests":3,"profiles":0,"conversations":0,"streams":0,"listeners":0,"rooms":0,"transcriptLines":0}"#
+                    == #"{"users":2,"devices":2,"devicesByClient":{"phone":0,"tablet":0,"desktop":0,"web":0,"terminal":0,"daemon":0,"bot":0,"unknown":2},"sessions":2,"online":1,"pendingMessages":0,"groups":0,"attachments":{"count":0,"bytes":0},"reportsOpen":0,"bansActive":2,"guests":3,"profiles":0,"conversations":0,"streams":0,"listeners":0,"rooms":0,"transcriptLines":0}"#
             )
             try await bench.sql(
                 """

@@ -147,14 +147,14 @@ class Core(Reader):
         server: `wss://` and host. It is kept in the folder with `config`, so a later `Core(folder)` needs neither.
         confirm: error, yesUp or yesUpDown. library: a `Library`, or the path of the file; by default the one of this package.
         key: bytes that seal the store: 32, or a passphrase with keyKind="passphrase". None: the store is plain.
-        config: further fields of `wsp_open`, for example caFile.
+        config: further fields of `wsp_open`, for example caFile. `client` is "bot" unless it says otherwise.
 
         `Core(library, config)`, the form of before, works for this minor version."""
         if isinstance(server, dict):
             library, config, settings = folder, server, None
         else:
             settings = os.path.join(os.path.abspath(folder), self.SETTINGS)
-            config = {**self._kept(settings, server), **config, "dir": os.path.dirname(settings)}
+            config = {"client": "bot", **self._kept(settings, server), **config, "dir": os.path.dirname(settings)}
         self.library = library if isinstance(library, Library) else Library(library)
         handle = ctypes.c_int64(0)
         self.library.result(

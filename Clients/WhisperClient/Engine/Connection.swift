@@ -217,7 +217,9 @@ extension WhisperClient {
             case .sendRegisterBegin(let withID):
                 self.loginNamesID = withID
                 self.write(
-                    RegisterBegin(whisperID: withID ? self.id : nil, deviceID: self.deviceID, platform: self.platform),
+                    RegisterBegin(
+                        whisperID: withID ? self.id : nil, deviceID: self.deviceID, platform: self.platform,
+                        client: self.kind),
                     .register)
             case .sendProof: self.sendProof()
             case .bound:
@@ -294,7 +296,7 @@ extension WhisperClient {
             RegisterProof(
                 challengeID: challenge.challengeID, deviceID: self.deviceID, platform: self.platform,
                 whisperID: self.loginNamesID ? self.id : nil, encPublicKey: keys.box, signPublicKey: keys.sign,
-                signature: signature, invitation: invitation?.text),
+                signature: signature, invitation: invitation?.text, client: self.kind),
             .register)
     }
 

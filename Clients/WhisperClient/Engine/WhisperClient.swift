@@ -15,6 +15,7 @@ package actor WhisperClient {
     let server: any ServerLink
     /// The contract knows two; everything that is not iOS calls itself the other.
     let platform: Platform
+    let kind: ClientKind?
     let deviceID: UUIDText
     let logger: Logger
     private let profile: Profile
@@ -78,11 +79,13 @@ package actor WhisperClient {
 
     /// - Parameters:
     ///   - server: the network, or a script in tests.
+    ///   - kind: what the server is told that we are.
     ///   - wallClock: of this device. It may be wrong, and be set at any time.
     ///   - observer: is told each event at once, on the client's own queue. It must not block, and not call back.
     package init(
-        profile: Profile, server: any ServerLink, platform: Platform = .android, logger: Logger,
-        wallClock: @escaping @Sendable () -> Timestamp = { .now }, observer: (@Sendable (ClientEvent) -> Void)? = nil
+        profile: Profile, server: any ServerLink, platform: Platform = .android, kind: ClientKind? = nil,
+        logger: Logger, wallClock: @escaping @Sendable () -> Timestamp = { .now },
+        observer: (@Sendable (ClientEvent) -> Void)? = nil
     ) throws(ClientStoreError) {
         self.profile = profile
         self.keys = profile.keys
@@ -106,6 +109,7 @@ package actor WhisperClient {
         self.nearby = Nearby(keys: profile.keys, store: profile.store, logger: logger)
         self.server = server
         self.platform = platform
+        self.kind = kind
         self.logger = logger
         self.observer = observer
         self.wallClock = wallClock

@@ -18,25 +18,28 @@ final class OpenCore: Sendable {
     let holds = Holds()
     private let server: any ServerLink
     private let platform: Platform
+    private let kind: ClientKind?
     private let logger: Logger
     private let observer: @Sendable (ClientEvent) -> Void
     private let radio: @Sendable () -> (any NearbyLink)?
     private let running: Mutex<Running>
 
     init(
-        _ profile: Profile, server: any ServerLink, platform: CoreConfiguration.Platform,
+        _ profile: Profile, server: any ServerLink, configuration: CoreConfiguration,
         logger: Logger, radio: @escaping @Sendable () -> (any NearbyLink)?,
         observer: @escaping @Sendable (ClientEvent) -> Void
     ) throws(CoreError) {
         self.profile = profile
         self.server = server
-        self.platform = platform == .ios ? .ios : .android
+        self.platform = configuration.platform == .ios ? .ios : .android
+        self.kind = configuration.client.flatMap { ClientKind(rawValue: $0.rawValue) }
         self.logger = logger
         self.observer = observer
         self.radio = radio
         do throws(ClientStoreError) {
             let client = try WhisperClient(
-                profile: profile, server: server, platform: self.platform, logger: logger, observer: observer)
+                profile: profile, server: server, platform: self.platform, kind: self.kind, logger: logger,
+                observer: observer)
             self.running = Mutex(Running(client: client))
             Self.begin(client)
         } catch {
@@ -61,8 +64,8 @@ final class OpenCore: Sendable {
             if running.hasLived {
                 do throws(ClientStoreError) {
                     running.client = try WhisperClient(
-                        profile: self.profile, server: self.server, platform: self.platform, logger: self.logger,
-                        observer: self.observer)
+                        profile: self.profile, server: self.server, platform: self.platform, kind: self.kind,
+                        logger: self.logger, observer: self.observer)
                 } catch {
                     throw CoreError(of: error)
                 }

@@ -104,7 +104,7 @@ struct AppCommand: AsyncParsableCommand {
         do {
             let folder = self.options.folder
             let key = Profile.exists(at: folder) ? nil : try KeyFile.make(in: folder)
-            return try self.options.core(server: self.server, authorityFile: self.authorityFile, key: key)
+            return try self.options.core(as: .desktop, server: self.server, authorityFile: self.authorityFile, key: key)
         } catch let error as ProfileError {
             if case .inUse = error { throw self.inUse(self.options.problem(error)) }
             throw self.options.problem(error)

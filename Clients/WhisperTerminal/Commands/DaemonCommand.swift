@@ -135,7 +135,7 @@ struct DaemonCommand: AsyncParsableCommand {
         let key = try self.keyFile.map { try KeyFile.read($0) }
         do {
             return try self.options.core(
-                server: self.server, authorityFile: self.authorityFile, key: key, logLevel: self.logLevel)
+                as: .daemon, server: self.server, authorityFile: self.authorityFile, key: key, logLevel: self.logLevel)
         } catch let error as ProfileError {
             throw self.options.problem(error)
         } catch let error as CoreError {

@@ -147,5 +147,6 @@ package struct Auth: Sendable {
         Migration(version: 10, name: "strangers", sql: PackageResources._10_strangers_sql),
         Migration(version: 12, name: "invitations", sql: PackageResources._12_invitations_sql),
         Migration(version: 13, name: "erasures", sql: PackageResources._13_erasures_sql),
+        Migration(version: 14, name: "clients", sql: PackageResources._14_clients_sql),
     ]
 }

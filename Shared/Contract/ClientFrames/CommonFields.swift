@@ -10,6 +10,9 @@ package enum CommonFields {
     package static let guestToken = Field("guestToken", .sessionToken, .optional)
     package static let privileged = Self.versions + [Self.sessionToken]
     static let platform = TypedField<Platform>.choice("platform")
+    static let client = TypedField<ClientKind>.choice(
+        "client", about: "Kind of the program. Counted, and nothing depends on it."
+    ).optional
     static let deviceID = TypedField.uuidV4("deviceId", about: "Made once by each installation.")
     /// SIGN of the contract is these two, and the sealed ones.
     package static let parties = [Self.from.field, Self.to.field]

@@ -10,6 +10,7 @@ package struct RegisterProof: ClientFrame {
     package let pushToken: String?
     package let voipToken: String?
     package let invitation: String?
+    package let client: ClientKind?
 
     private static let challengeID = TypedField.uuid("challengeId")
     private static let whisperID = TypedField.whisperID("whisperId").optional
@@ -36,7 +37,7 @@ package struct RegisterProof: ClientFrame {
         fields: CommonFields.versions + [
             Self.challengeID.field, CommonFields.deviceID.field, CommonFields.platform.field, Self.whisperID.field,
             Self.encPublicKey.field, Self.signPublicKey.field, Self.signature.field, Self.pushToken.field,
-            Self.voipToken.field, Self.invitation.field,
+            Self.voipToken.field, Self.invitation.field, CommonFields.client.field,
         ],
         refusals: [
             (
@@ -57,16 +58,18 @@ package struct RegisterProof: ClientFrame {
         samples: [
             #"{"protocolVersion":1,"cryptoVersion":1,"challengeId":"5b2c1f9e-1d5c-4a51-8b61-2f4ad4b2d3c0","deviceId":"0f8fad5b-d9cb-469f-a165-70867728950e","platform":"ios","encPublicKey":"sDIJgXeFcL7/uym2I3ZCEVuAxxT/L6/TmbmJ3JS6ijg=","signPublicKey":"vZMMu/hWu3byxfZMBioplEzGBlulS5r3JC0r/eXX2Vs=","signature":"2ePUni8MgyJVKuqqHhKDXQCxMANCJGgyx4FXBVhr6CrvNM0o663HWHiKiw9GnloXe9VONfXOzRhtCRi6z6pgBQ==","pushToken":"made-up"}"#,
             #"{"protocolVersion":1,"cryptoVersion":1,"challengeId":"5b2c1f9e-1d5c-4a51-8b61-2f4ad4b2d3c0","deviceId":"0f8fad5b-d9cb-469f-a165-70867728950e","platform":"ios","encPublicKey":"sDIJgXeFcL7/uym2I3ZCEVuAxxT/L6/TmbmJ3JS6ijg=","signPublicKey":"vZMMu/hWu3byxfZMBioplEzGBlulS5r3JC0r/eXX2Vs=","signature":"2ePUni8MgyJVKuqqHhKDXQCxMANCJGgyx4FXBVhr6CrvNM0o663HWHiKiw9GnloXe9VONfXOzRhtCRi6z6pgBQ==","invitation":"AAECAwQFBgcICQoLDA0ODw"}"#,
+            #"{"protocolVersion":1,"cryptoVersion":1,"challengeId":"5b2c1f9e-1d5c-4a51-8b61-2f4ad4b2d3c0","deviceId":"0f8fad5b-d9cb-469f-a165-70867728950e","platform":"android","encPublicKey":"sDIJgXeFcL7/uym2I3ZCEVuAxxT/L6/TmbmJ3JS6ijg=","signPublicKey":"vZMMu/hWu3byxfZMBioplEzGBlulS5r3JC0r/eXX2Vs=","signature":"2ePUni8MgyJVKuqqHhKDXQCxMANCJGgyx4FXBVhr6CrvNM0o663HWHiKiw9GnloXe9VONfXOzRhtCRi6z6pgBQ==","client":"daemon"}"#,
         ])
 
     package init(
         challengeID: UUIDText, deviceID: UUIDText, platform: Platform, whisperID: WhisperID?, encPublicKey: Bytes32,
         signPublicKey: Bytes32, signature: Bytes64, pushToken: String? = nil, voipToken: String? = nil,
-        invitation: String? = nil
+        invitation: String? = nil, client: ClientKind? = nil
     ) {
         (self.challengeID, self.deviceID, self.platform, self.whisperID) = (challengeID, deviceID, platform, whisperID)
         (self.encPublicKey, self.signPublicKey, self.signature) = (encPublicKey, signPublicKey, signature)
         (self.pushToken, self.voipToken, self.invitation) = (pushToken, voipToken, invitation)
+        self.client = client
     }
 
     package init(_ payload: Payload) throws(Payload.Corrupted) {
@@ -79,7 +82,7 @@ package struct RegisterProof: ClientFrame {
             platform: try payload[CommonFields.platform], whisperID: try payload[Self.whisperID],
             encPublicKey: encPublicKey, signPublicKey: signPublicKey, signature: signature,
             pushToken: try payload[Self.pushToken], voipToken: try payload[Self.voipToken],
-            invitation: try payload[Self.invitation])
+            invitation: try payload[Self.invitation], client: try payload[CommonFields.client])
     }
 
     package func write(to json: inout JSONWriter) {
@@ -93,5 +96,6 @@ package struct RegisterProof: ClientFrame {
         json.add(Self.pushToken, self.pushToken)
         json.add(Self.voipToken, self.voipToken)
         json.add(Self.invitation, self.invitation)
+        json.add(CommonFields.client, self.client)
     }
 }

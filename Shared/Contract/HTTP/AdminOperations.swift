@@ -151,7 +151,14 @@ package enum AdminOperations {
             "getStats", .get, "/admin/stats", about: "The cluster in numbers.", origin: .operators, access: .viewer,
             success: .json(
                 ObjectSchema([
-                    Field("users", Self.count), Field("devices", Self.count), Field("sessions", Self.count),
+                    Field("users", Self.count), Field("devices", Self.count),
+                    Field(
+                        "devicesByClient",
+                        .object(
+                            ObjectSchema(
+                                (ClientKind.allCases.map(\.rawValue) + ["unknown"]).map { Field($0, Self.count) })),
+                        about: "By what their clients said at login (`client`). `unknown`: nothing."),
+                    Field("sessions", Self.count),
                     Field("online", Self.count), Field("pendingMessages", Self.count), Field("groups", Self.count),
                     Field(
                         "attachments",
@@ -167,7 +174,7 @@ package enum AdminOperations {
                     Field("transcriptLines", Self.count, about: "Lines that are kept."),
                 ]),
                 sample:
-                    #"{"users":2,"devices":2,"sessions":2,"online":1,"pendingMessages":3,"groups":1,"attachments":{"count":1,"bytes":123456},"reportsOpen":0,"bansActive":0,"guests":4,"profiles":1,"conversations":2,"streams":1,"listeners":3,"rooms":2,"transcriptLines":31}"#
+                    #"{"users":2,"devices":2,"devicesByClient":{"phone":1,"tablet":0,"desktop":0,"web":0,"terminal":1,"daemon":0,"bot":0,"unknown":0},"sessions":2,"online":1,"pendingMessages":3,"groups":1,"attachments":{"count":1,"bytes":123456},"reportsOpen":0,"bansActive":0,"guests":4,"profiles":1,"conversations":2,"streams":1,"listeners":3,"rooms":2,"transcriptLines":31}"#
             )),
         HTTPOperation(
             "listReports", .get, "/admin/reports", about: "Reports, newest first.", origin: .operators, access: .viewer,

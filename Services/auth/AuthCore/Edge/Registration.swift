@@ -94,11 +94,11 @@ package struct Registration: Sendable {
         case .refused: return .answer(self.refused("other keys"), then: nil)
         case .tooLate: throw .tooLate
         case .notLetIn(let reason):
-            self.metrics.results[RegistrationResult(reason)].increment()
+            self.metrics.proven(RegistrationResult(reason), by: proof.client)
             return .answer(Replies.notLetIn(reason), then: nil)
         case .banned(let identity): return .answer(await self.refused(banned: identity), then: nil)
         case .done(let session, let ended):
-            self.metrics.results[session.caller.epoch == Self.firstEpoch ? .new : .known].increment()
+            self.metrics.proven(session.caller.epoch == Self.firstEpoch ? .new : .known, by: proof.client)
             await self.directory.forget(ended)
             await self.directory.cache(SessionTable.Living(session: session, left: Limits.sessionTTL))
             // The other way round a connection that logs in again would hear that it was replaced, by itself.
@@ -206,7 +206,8 @@ package struct Registration: Sendable {
         let now = self.clock.store
         var session = Self.session(of: identity, epoch, proof, token)
         let ended = try await self.sessions.removeAll(of: identity, in: transaction)
-        let device = DeviceTable.Device(of: session)
+        var device = DeviceTable.Device(of: session)
+        device.client = proof.client
         try await self.devices.makeOnly(device, in: transaction)
         try await self.devices.setTokens(
             of: device, push: proof.pushToken.map { .set($0) } ?? .keep,
@@ -236,8 +237,9 @@ package struct Registration: Sendable {
             FirstLogin(
                 identity: IdentityKeys(
                     whisperID: identity, signPublicKey: proof.signPublicKey, encPublicKey: proof.encPublicKey),
-                session: session, pushToken: proof.pushToken, voipToken: proof.voipToken, invitation: invitation,
-                usualMode: self.usualMode, now: now, end: now + Limits.sessionTTL, deadline: end))
+                session: session, client: proof.client, pushToken: proof.pushToken, voipToken: proof.voipToken,
+                invitation: invitation, usualMode: self.usualMode, now: now, end: now + Limits.sessionTTL, deadline: end
+            ))
         switch stored {
         case .taken: return .taken
         case .tooLate: return .tooLate

@@ -9,11 +9,14 @@ package struct DeviceTable: Sendable {
         package var identity: WhisperID
         package var id: UUIDText
         package var platform: Platform
+        /// As its login has said; `nil`: what an earlier one has said stays.
+        package var client: ClientKind?
 
-        package init(identity: WhisperID, id: UUIDText, platform: Platform) {
+        package init(identity: WhisperID, id: UUIDText, platform: Platform, client: ClientKind? = nil) {
             self.identity = identity
             self.id = id
             self.platform = platform
+            self.client = client
         }
 
         fileprivate var storedID: PostgresUUID { PostgresUUID(self.id) }
@@ -41,11 +44,13 @@ package struct DeviceTable: Sendable {
             Self.taking(push: push.token, voip: voip.token, for: device.identity, device.storedID, at: now))
         pipeline.add(
             """
-            INSERT INTO auth.devices AS mine (whisper_id, device_id, platform, push_token, voip_token, updated_at)
+            INSERT INTO auth.devices AS mine (
+                whisper_id, device_id, platform, push_token, voip_token, updated_at, client)
             VALUES (\(device.identity), \(device.storedID), \(device.platform.rawValue),
-                \(push.token), \(voip.token), \(now))
+                \(push.token), \(voip.token), \(now), \(device.client?.rawValue))
             ON CONFLICT (whisper_id, device_id) DO UPDATE SET
                 platform = excluded.platform,
+                client = coalesce(excluded.client, mine.client),
                 push_token = CASE WHEN \(push.keeps) THEN mine.push_token ELSE excluded.push_token END,
                 voip_token = CASE WHEN \(voip.keeps) THEN mine.voip_token ELSE excluded.voip_token END,
                 -- Tokens that are kept are no newer than they were (`clear`).

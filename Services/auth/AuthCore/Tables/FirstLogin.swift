@@ -10,6 +10,7 @@ struct FirstLogin: Sendable {
     let identity: IdentityKeys
     /// The first session, with the epoch that the identity begins with. It expires at `end`.
     let session: Session
+    var client: ClientKind?
     let pushToken: String?
     let voipToken: String?
     /// SHA-256 of the invitation's token, if the client has shown one.
@@ -43,8 +44,9 @@ struct FirstLogin: Sendable {
                 PostgresUUID(self.session.device), at: self.now, ifSession: self.session.tokenHash))
         pipeline.add(
             """
-            INSERT INTO auth.devices (whisper_id, device_id, platform, push_token, voip_token, updated_at)
-            SELECT whisper_id, device_id, platform, \(self.pushToken), \(self.voipToken), \(self.now)
+            INSERT INTO auth.devices (whisper_id, device_id, platform, push_token, voip_token, updated_at, client)
+            SELECT whisper_id, device_id, platform, \(self.pushToken), \(self.voipToken), \(self.now),
+                \(self.client?.rawValue)
             FROM auth.sessions WHERE token_hash = \(self.session.tokenHash)
             """)
         return outcome

@@ -12,9 +12,13 @@ package enum AdminAnswers {
         var attachments = JSONWriter(capacity: 48)
         attachments.add("count", statistics.attachments)
         attachments.add("bytes", statistics.attachmentBytes)
-        var json = JSONWriter(capacity: 256)
+        let clients = (ClientKind.allCases + [nil]).map { client in
+            "\"\(client?.rawValue ?? "unknown")\":\(statistics.devicesByClient[client] ?? 0)"
+        }.joined(separator: ",")
+        var json = JSONWriter(capacity: 512)
         json.add("users", statistics.users)
         json.add("devices", statistics.devices)
+        json.add("devicesByClient", json: Array("{\(clients)}".utf8))
         json.add("sessions", statistics.sessions)
         json.add("online", online)
         json.add("pendingMessages", statistics.pendingMessages)

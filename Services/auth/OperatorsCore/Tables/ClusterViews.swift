@@ -8,6 +8,8 @@ package struct ClusterViews: Sendable {
     package struct Statistics: Equatable, Sendable {
         package var users: Int64 = 0
         package var devices: Int64 = 0
+        /// By what their clients say they are; `nil`: those that say nothing.
+        package var devicesByClient: [ClientKind?: Int64] = [:]
         package var sessions: Int64 = 0
         package var reportsOpen: Int64 = 0
         package var bansActive: Int64 = 0
@@ -61,7 +63,7 @@ package struct ClusterViews: Sendable {
     package func statistics(at now: StoreTime) async throws(StoreError) -> Statistics {
         let rows = try await self.pool.query(
             """
-            SELECT (SELECT count(*) FROM auth.identities), (SELECT count(*) FROM auth.devices),
+            SELECT (SELECT count(*) FROM auth.identities),
                 (SELECT count(*) FROM auth.sessions WHERE LEAST(expires_at, dies_at) > \(now)),
                 (SELECT count(*) FROM auth.reports WHERE status = 'open'),
                 (SELECT count(*) FROM auth.bans WHERE expires_at IS NULL OR expires_at > \(now))
@@ -72,13 +74,19 @@ package struct ClusterViews: Sendable {
         var statistics = Statistics()
         var own = rows[0]
         statistics.users = try own.next()
-        statistics.devices = try own.next()
         statistics.sessions = try own.next()
         statistics.reportsOpen = try own.next()
         statistics.bansActive = try own.next()
         statistics.guests = try own.next()
         statistics.profiles = try own.next()
         statistics.databaseBytes = try own.next()
+        for var row in try await self.pool.query("SELECT client, count(*) FROM auth.devices GROUP BY client") {
+            let client = try row.next(String?.self).flatMap { ClientKind(rawValue: $0) }
+            let count: Int64 = try row.next()
+            // A kind that only a later release knows is unknown here.
+            statistics.devicesByClient[client, default: 0] += count
+            statistics.devices += count
+        }
         if try await self.pool.canRead("router", "statistics") {
             var row = try await self.pool.query("SELECT pending_messages, groups FROM router.statistics")[0]
             statistics.pendingMessages = try row.next()
