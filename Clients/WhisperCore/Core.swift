@@ -362,8 +362,21 @@ public final class Core: Sendable {
     // MARK: Identity
 
     /// Makes the folder an identity's.
-    /// - Parameter invitation: a link or its token.
-    func make(_ mnemonic: Mnemonic, invitation: String? = nil) async throws(CoreError) {
+    /// - Parameters:
+    ///   - passphrase: printable ASCII.
+    ///   - invitation: a link or its token.
+    /// - Throws: `.config` if there is a passphrase and no key.
+    func make(
+        _ mnemonic: Mnemonic, passphrase: String? = nil, invitation: String? = nil
+    ) async throws(CoreError) {
+        if let passphrase {
+            guard Mnemonic.isPassphrase(passphrase) else {
+                throw CoreError(.invalidField, "has other characters than printable ASCII", field: "passphrase")
+            }
+            guard self.key.withLock({ $0 }) != nil else {
+                throw CoreError(.config, "is missing: only a sealed store takes a passphrase", field: "key")
+            }
+        }
         let invitation = try self.invitation(invitation)
         try await self.inTurn { () -> Result<Void, CoreError> in
             switch self.phase.withLock({ $0 }) {
@@ -376,7 +389,7 @@ public final class Core: Sendable {
             do throws(CoreError) {
                 let opened = try self.openProfile { key throws(ProfileError) in
                     try Profile.create(
-                        at: configuration.folder, mnemonic: mnemonic, server: server,
+                        at: configuration.folder, mnemonic: mnemonic, passphrase: passphrase ?? "", server: server,
                         authorityFile: configuration.authorityFile, invitation: invitation, key: key)
                 }
                 self.phase.withLock { $0 = .open(opened) }

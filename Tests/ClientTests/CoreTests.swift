@@ -85,6 +85,38 @@ import Testing
         try await self.online(core)
     }
 
+    /// A plain store keeps the words alone, and would come back as somebody else.
+    @Test func aPassphraseNeedsASealedStoreAndGivesAnotherIdentity() async throws {
+        let plain = try self.open("plain")
+        for verb in [#"identity_create {"#, #"identity_restore {"words":"\#(aliceWords.phrase)","#] {
+            #expect(try await self.refusal(plain, verb + #""passphrase":"TREZOR"}"#) == "config key")
+            for wrong in ["", "pässword", "a\\tb", String(repeating: "x", count: 257)] {
+                #expect(
+                    try await self.refusal(plain, verb + #""passphrase":"\#(wrong)"}"#) == "invalidField passphrase")
+            }
+        }
+        #expect(try await self.perform(plain, "identity_show")["hasIdentity"] == .bool(false))
+        await plain.close()
+        for (name, passphrase) in [("long", String(repeating: "~ ", count: 128)), ("known", "TREZOR"), ("none", "")] {
+            let folder = self.folder.path + "/" + name
+            func open() throws(CoreError) -> Core {
+                try Core.open(
+                    CoreConfiguration(folder: folder, server: "ws://127.0.0.1:1"),
+                    key: [UInt8](repeating: 1, count: 32))
+            }
+            let core = try open()
+            let field = passphrase.isEmpty ? "" : #","passphrase":"\#(passphrase)""#
+            try await self.perform(core, #"identity_restore {"words":"\#(aliceWords.phrase)"\#(field)}"#)
+            await core.close()
+            let again = try open()
+            let shown = try await self.perform(again, "identity_show")
+            let keys = IdentityKeys(aliceWords, passphrase: passphrase).publicKeys
+            #expect(shown["signPublicKey"]?.string == base64(keys.sign.bytes))
+            #expect(shown["hasPassphrase"] == .bool(!passphrase.isEmpty))
+            await again.close()
+        }
+    }
+
     @Test func twoCoresTalkAndOneIsRestartedInTheMiddle() async throws {
         var (ann, bob) = (try self.open("ann"), try self.open("bob"))
         for core in [ann, bob] {

@@ -95,6 +95,31 @@ extension CalmCluster {
             }
         }
 
+        /// Words and passphrase together are the identity.
+        @Test func aPassphraseBesideTheWordsIsReadAndNeverShown() async throws {
+            let folder = try TemporaryFolder(named: "terminal")
+            defer { folder.remove() }
+            let begun = try await Typist(folder, "alice").types(
+                "init", "--server", Typist.server, "--passphrase", input: "correct horse\n")
+            let id = try Self.id(in: begun)
+            let words = try Self.words(in: begun).joined(separator: " ")
+            #expect(begun.contains("Nothing checks a passphrase") && !begun.contains("correct horse"))
+            #expect(!FileManager.default.fileExists(atPath: folder.path + "/home/alice/phrase"))
+            #expect(try Self.id(in: try await Typist(folder, "alice").types("id")) == id)
+            for (name, passphrase, isSame) in [("same", "correct horse", true), ("other", "Correct horse", false)] {
+                let back = try await Typist(folder, name).types(
+                    "restore", "--server", Typist.server, "--passphrase", input: "\(words)\n\(passphrase)\n")
+                #expect((try Self.id(in: back) == id) == isSame && back.contains("nothing checks it"))
+            }
+            let without = try await Typist(folder, "none").types(
+                "restore", "--server", Typist.server, input: "\(words)\ncorrect horse\n")
+            #expect(try Self.id(in: without) != id)
+            let refused = try await Typist(folder, "odd").types(
+                "init", "--server", Typist.server, "--passphrase", input: "pässword\n", fails: true)
+            #expect(refused.contains("Nothing was made."))
+            #expect(!FileManager.default.fileExists(atPath: folder.path + "/home/odd"))
+        }
+
         /// Nothing is done before the own id was confirmed; then the words are worth nothing, and others are told that nobody is there.
         @Test func whoeverLeavesConfirmsItAndNeverComesBack() async throws {
             let folder = try TemporaryFolder(named: "terminal")

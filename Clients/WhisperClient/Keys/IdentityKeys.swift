@@ -13,8 +13,8 @@ package struct IdentityKeys: Sendable {
 
     private static let keyBytes = 32
 
-    package init(_ mnemonic: Mnemonic) {
-        let seed = mnemonic.seed()
+    package init(_ mnemonic: Mnemonic, passphrase: String = "") {
+        let seed = mnemonic.seed(passphrase: passphrase)
         self.init(
             ["whisper/sign", "whisper/enc", "whisper/contacts", "whisper/store"].map {
                 KeyDerivation.key(of: seed, info: $0)

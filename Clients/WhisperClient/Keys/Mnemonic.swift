@@ -42,7 +42,14 @@ package struct Mnemonic: Sendable, Equatable {
         self.words = words.map(String.init)
     }
 
-    /// The 64-byte seed of BIP39. A passphrase gives another identity; Whisper uses none.
+    package static let passphraseBytes = 1...256
+
+    /// Printable ASCII alone: there BIP39's NFKD changes nothing, so every device derives the same seed.
+    package static func isPassphrase(_ text: String) -> Bool {
+        self.passphraseBytes.contains(text.utf8.count) && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+    }
+
+    /// The 64-byte seed of BIP39. Each passphrase gives another identity; empty: there is none.
     package func seed(passphrase: String = "") -> SecretBytes {
         SecretBytes(
             KeyDerivation.pbkdf2SHA512(

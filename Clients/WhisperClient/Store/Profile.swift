@@ -45,13 +45,15 @@ package final class Profile: Sendable {
 
     /// Makes a new profile. Never touches one that exists.
     /// - Parameters:
+    ///   - passphrase: only of a sealed profile. A plain one keeps the words alone, and would come back as another identity.
     ///   - invitation: for its first login.
     ///   - key: seals it.
     package static func create(
-        at folder: String, mnemonic: Mnemonic, server: ServerAddress, authorityFile: String? = nil,
-        invitation: InvitationToken? = nil, key: StoreKey? = nil
+        at folder: String, mnemonic: Mnemonic, passphrase: String = "", server: ServerAddress,
+        authorityFile: String? = nil, invitation: InvitationToken? = nil, key: StoreKey? = nil
     ) throws(ProfileError) -> Profile {
-        let keys = IdentityKeys(mnemonic)
+        precondition(passphrase.isEmpty || key != nil && Mnemonic.isPassphrase(passphrase))
+        let keys = IdentityKeys(mnemonic, passphrase: passphrase)
         return try Self.making(folder) { lock in
             let path = Self.storeFile(folder)
             // The phrase comes first, under another name, and the store when it is whole. A crash leaves no profile, or all of one.
@@ -68,6 +70,7 @@ package final class Profile: Sendable {
                 if let invitation { try store.settings.set(invitation: invitation) }
                 _ = try store.settings.deviceID()
                 if key != nil { try store.settings.set(identityKeys: keys) }
+                if !passphrase.isEmpty { try store.settings.setHasPassphrase() }
             }
             try StoreFiles.settle(partial, as: path)
             if key == nil { try Self.settlePhrase(folder) }

@@ -112,6 +112,11 @@ package struct SettingsTable: Sendable {
         try self.set("identityKeys", to: Data(identityKeys.stored.bytes).base64EncodedString())
     }
 
+    /// Whether the words alone would bring back another identity.
+    package func hasPassphrase() throws(ClientStoreError) -> Bool { try self.setting("hasPassphrase") != nil }
+
+    func setHasPassphrase() throws(ClientStoreError) { try self.set("hasPassphrase", to: "yes") }
+
     // MARK: Backup
 
     /// The `ETag` of the backup that was read or written last; `nil` if it must be read before it may be written.

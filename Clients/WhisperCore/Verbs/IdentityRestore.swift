@@ -8,7 +8,8 @@ extension Verb {
     static let identityRestore = Verb(
         "identity_restore", of: "identity",
         about: "Brings an identity back by its words. Contacts come with the first connection, messages do not.",
-        [Self.words.field], type: "identityRestored", errors: [.words, .identityExists, .locked, .store],
+        [Self.words.field, PassphraseParameter.value.field], type: "identityRestored",
+        errors: [.config, .words, .identityExists, .locked, .store],
         samples: (
             #"{"words":"legal winner thank year wave sausage worth useful legal winner thank yellow"}"#,
             #"{"type":"identityRestored"}"#
@@ -28,6 +29,6 @@ extension Verb {
                     }
                 throw CoreError(.words, why, field: "words")
             }
-            try await core.make(mnemonic)
+            try await core.make(mnemonic, passphrase: try parameters[PassphraseParameter.value])
         })
 }

@@ -8,6 +8,9 @@ extension Verb {
             Field("hasIdentity", .bool),
             Field("whisperId", .whisperID, .optional, about: "Once the server has given it."),
             Field("likelyId", .whisperID, .optional, about: "Before that: the id that it will most likely be."),
+            Field(
+                "hasPassphrase", .bool, .optional,
+                about: "Whether a passphrase belongs to the words. Without it they bring back another identity."),
             Field("signPublicKey", .base64(32...32), .optional),
             Field("encPublicKey", .base64(32...32), .optional),
         ], errors: [.closed, .suspended],
@@ -27,6 +30,7 @@ extension Verb {
             } else {
                 json.add("likelyId", keys.id(counter: 0))
             }
+            json.add("hasPassphrase", try opened.store.settings.hasPassphrase())
             json.add("signPublicKey", base64: keys.sign.bytes)
             json.add("encPublicKey", base64: keys.box.bytes)
         })

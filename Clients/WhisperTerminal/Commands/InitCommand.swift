@@ -13,6 +13,11 @@ struct InitCommand: AsyncParsableCommand {
             "Link or token that lets somebody new in.",
             discussion: "An identity that a server has refused is tried again with it."))
     var invitation: String?
+    @Flag(
+        help: ArgumentHelp(
+            "Ask for a passphrase beside the words, hidden, or read it from standard input.",
+            discussion: "Words and passphrase together are the identity then; neither alone brings it back."))
+    var passphrase = false
 
     func run() async throws {
         let invitation = try self.invitation.map { text in
@@ -22,14 +27,20 @@ struct InitCommand: AsyncParsableCommand {
             return invitation
         }
         if let invitation, Profile.exists(at: self.options.folder) { return try await self.tryAgain(with: invitation) }
+        let passphrase = self.passphrase ? try Passphrase.choose() : nil
         let mnemonic = Mnemonic.random()
-        let profile = try create(mnemonic, self.options, self.server, invitation: invitation)
+        let profile = try create(mnemonic, passphrase, self.options, self.server, invitation: invitation)
         let style = Style.output
         print("\nThese twelve words are your identity. " + style.bold("Write them down."))
-        print("Whoever has them is you. Without them a lost device is a lost identity.")
-        print(
-            "On this device they stand in \(harmless(Profile.phraseFile(self.options.folder))), which only you can read.\n"
-        )
+        if passphrase == nil {
+            print("Whoever has them is you. Without them a lost device is a lost identity.")
+            let file = harmless(Profile.phraseFile(self.options.folder))
+            print("On this device they stand in \(file), which only you can read.\n")
+        } else {
+            print("With your passphrase, whoever has them is you. Without either, a lost device is a lost identity.")
+            print("Nothing checks a passphrase: with another one these words are somebody else.")
+            print("Neither is kept on this device, and the words are not shown again.\n")
+        }
         for row in 0..<4 {
             let cells = (0..<3).map { column in
                 let number = column * 4 + row
@@ -62,12 +73,14 @@ struct RestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore", abstract: "Bring an identity back with its twelve words.",
         discussion: """
-            The words are asked for, or read from standard input.
+            The words are asked for, or read from standard input, and so is a passphrase, hidden.
             Your contacts come back with them, from the backup that only they open; messages do not.
             """)
 
     @OptionGroup var options: ProfileOptions
     @OptionGroup var server: ServerOptions
+    @Flag(help: "Read a passphrase, too, where there is no terminal: the line behind the words.")
+    var passphrase = false
 
     func run() async throws {
         do throws(ProfileError) {
@@ -75,9 +88,15 @@ struct RestoreCommand: AsyncParsableCommand {
         } catch {
             throw self.options.problem(error)
         }
-        let profile = try create(try self.ask(), self.options, self.server)
+        let mnemonic = try self.ask()
+        let isAsked = self.passphrase || isatty(STDIN_FILENO) == 1
+        let passphrase = isAsked ? try Passphrase.ask("Your passphrase, or Enter if you have none: ") : nil
+        let profile = try create(mnemonic, passphrase, self.options, self.server)
         print("")
         try await introduce(profile, self.options, isRestoring: true)
+        guard passphrase != nil else { return }
+        print("If you know yourself by another Whisper ID, the passphrase was another one: nothing checks it.")
+        print("Then remove \(harmless(self.options.folder)), and restore once more.")
     }
 
     private func ask() throws -> Mnemonic {
@@ -104,14 +123,49 @@ struct RestoreCommand: AsyncParsableCommand {
     }
 }
 
+/// A passphrase beside the words. It is never an argument, which other programs of the machine could read.
+private enum Passphrase {
+    /// - Returns: `nil` for an empty line.
+    static func ask(_ prompt: String) throws -> String? {
+        guard let line = readHiddenLine(prompt) else { throw Problem("No passphrase was given. Nothing was made.") }
+        guard !line.isEmpty else { return nil }
+        guard Mnemonic.isPassphrase(line) else {
+            throw Problem(
+                "A passphrase has at most \(Mnemonic.passphraseBytes.upperBound) characters, and only letters "
+                    + "without accents, digits, spaces and the signs of an English keyboard. Nothing was made.")
+        }
+        return line
+    }
+
+    /// Asks twice at a terminal: nobody sees what is typed.
+    static func choose() throws -> String {
+        guard let chosen = try self.ask("A passphrase beside the words: ") else {
+            throw Problem("The passphrase is empty. Nothing was made.")
+        }
+        guard try isatty(STDIN_FILENO) == 0 || chosen == self.ask("The same once more: ") else {
+            throw Problem("These were two passphrases. Nothing was made.")
+        }
+        return chosen
+    }
+}
+
+/// - Parameter passphrase: if there is one, the profile is sealed with a key beside it: a plain one keeps words alone.
 private func create(
-    _ mnemonic: Mnemonic, _ options: ProfileOptions, _ server: ServerOptions, invitation: InvitationLink? = nil
+    _ mnemonic: Mnemonic, _ passphrase: String?, _ options: ProfileOptions, _ server: ServerOptions,
+    invitation: InvitationLink? = nil
 ) throws -> Profile {
     let address = try server.address(invited: invitation?.server)
     do throws(ProfileError) {
+        guard try !Profile.isThere(at: options.folder) else { throw .exists }
+    } catch {
+        throw options.problem(error)
+    }
+    let key = try passphrase.map { _ in try KeyFile.make(in: options.folder) }
+    do throws(ProfileError) {
         return try Profile.create(
-            at: options.folder, mnemonic: mnemonic, server: address, authorityFile: server.authorityFile,
-            invitation: invitation?.token)
+            at: options.folder, mnemonic: mnemonic, passphrase: passphrase ?? "", server: address,
+            authorityFile: server.authorityFile, invitation: invitation?.token,
+            key: key.flatMap { StoreKey(.raw, $0) })
     } catch {
         throw options.problem(error)
     }

@@ -14,6 +14,7 @@ import select
 import signal
 import subprocess
 import sys
+import termios
 import time
 
 program, folder, server = sys.argv[1:]
@@ -38,7 +39,7 @@ def says(name, *words):
 class Terminal:
     def __init__(self, name, *words):
         command, environment = whisper(name, *words)
-        self.name, self.screen = name, ""
+        self.name, self.screen, self.all = name, "", ""
         main, other = pty.openpty()
         self.process = subprocess.Popen(
             command, env=environment, stdin=other, stdout=other, stderr=other, cwd=folder, start_new_session=True)
@@ -58,7 +59,9 @@ class Terminal:
             left = deadline - time.monotonic()
             ready, _, _ = select.select([self.main], [], [], max(left, 0))
             assert ready, (self.name, text, self.screen)
-            self.screen += re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", os.read(self.main, 65_536).decode(errors="replace"))
+            new = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", os.read(self.main, 65_536).decode(errors="replace"))
+            self.screen += new
+            self.all += new
         self.screen = self.screen.split(text, 1)[1]
 
     def leaves(self):
@@ -164,6 +167,31 @@ listening.shows("Bob has ended.")
 assert whispering.process.wait(timeout=PATIENCE) == 0, whispering.screen
 listening.process.send_signal(signal.SIGINT)
 assert listening.process.wait(timeout=PATIENCE) == 0, listening.screen
+# A passphrase is typed without being shown, at its making and when the words come back.
+made = Terminal("cat", "init", "--server", server, "--passphrase")
+for prompt in ("A passphrase beside the words: ", "The same once more: "):
+    made.shows(prompt)
+    made.types("correct horse")
+made.shows("Write them down.")
+made.shows("Your Whisper ID is ")
+made.shows(". Give it")
+assert made.process.wait(timeout=PATIENCE) == 0
+assert "correct horse" not in made.all, made.all
+words = " ".join(re.findall(r"\d+ ([a-z]+)", made.all.split("Write them down.")[1])[:12])
+made_id = re.search(r"WSP(-[0-9A-Z]{4}){3}", made.all).group()
+back = Terminal("cat-again", "restore", "--server", server)
+back.shows("Your twelve words: ")
+back.types(words)
+back.shows("or Enter if you have none: ")
+back.types("correct horse")
+back.shows(made_id)
+assert back.process.wait(timeout=PATIENCE) == 0 and "correct horse" not in back.all, back.all
+# Ctrl-C leaves nothing behind, and the terminal echoes again.
+left = Terminal("dan", "init", "--server", server, "--passphrase")
+left.shows("A passphrase beside the words: ")
+left.presses("half\x03")
+assert left.process.wait(timeout=PATIENCE) == 1
+assert termios.tcgetattr(left.main)[3] & termios.ECHO and not os.path.exists(f"{folder}/home/dan")
 daemon.terminate()
 bob.shows("The daemon has gone.")
 assert bob.process.wait(timeout=PATIENCE) == 1 and daemon.wait(timeout=PATIENCE) == 0
