@@ -53,10 +53,13 @@ struct ChatWords {
     }
 
     /// A message that belongs to another chat has come.
-    func elsewhere(_ message: Message) async throws -> String {
+    /// - Returns: `nil` if nobody is to be disturbed by it.
+    func elsewhere(_ message: Message) async throws -> String? {
+        guard !message.isSilent else { return nil }
         if let group = message.groupID {
             let title = try await self.core.title(ofGroup: group)
-            return "✉ \(self.name(message.peer)) wrote to \(title): whisper inbox"
+            let did = message.isMentioned ? "named you in" : "wrote to"
+            return "✉ \(self.name(message.peer)) \(did) \(title): whisper inbox"
         }
         let name = self.name(message.peer)
         return self.isRequest(message)

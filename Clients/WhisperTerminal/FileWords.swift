@@ -24,7 +24,8 @@ enum ChatFile {
 func shown(_ message: Message) -> String {
     guard message.content != .deleted else { return shown(message.content) }
     let reactions = message.reactions.map { " [\(harmlessLine($0.text))]" }.joined()
-    return content(of: message) + (message.isEdited ? " (edited)" : "") + reactions
+    let marks = (message.isMentioned ? " (names you)" : "") + (message.isEdited ? " (edited)" : "")
+    return content(of: message) + marks + reactions
 }
 
 private func content(of message: Message) -> String {

@@ -83,7 +83,7 @@ struct LineChat {
                 words.saw(message)
                 self.say(words.line(message, style))
                 try await self.core.markRead(message)
-            case .received(let message): self.say(try await words.elsewhere(message))
+            case .received(let message): if let line = try await words.elsewhere(message) { self.say(line) }
             case .changed(let message):
                 if message.state == nil, let remarks = await control.saved(message) {
                     for remark in remarks { self.say(remark.text) }

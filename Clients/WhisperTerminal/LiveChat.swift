@@ -142,7 +142,8 @@ actor LiveChat {
             guard !self.seen.contains(message.id) else { return }
             await self.add(message)
             try await self.core.markRead(message)
-        case .received(let message): self.say(try await self.words.elsewhere(message), self.style.blue)
+        case .received(let message):
+            if let line = try await self.words.elsewhere(message) { self.say(line, self.style.blue) }
         case .changed(let message):
             if message.state == nil, let remarks = await self.control.saved(message) { self.say(remarks) }
             if self.words.isHere(message) { await self.change(message) }

@@ -122,4 +122,51 @@ import Testing
         }
         await self.kit.close(cores)
     }
+
+    // MARK: Mentions
+
+    /// Mute holds for all but a message that names us, unless that is to count for nothing. Others are not named.
+    @Test func aMentionPassesMuteIfItsPersonWants() async throws {
+        let (cores, ids, group) = try await self.kit.three()
+        let (ann, bob, carol) = (cores[0], cores[1], cores[2])
+        func said(_ text: String, naming: Bool) async throws -> JSON {
+            let names = naming ? #","mentions":[{"whisperId":"\#(ids[1])","start":0,"count":3}]"# : ""
+            try await self.kit.perform(ann, #"message_send {"to":"\#(group)","text":"\#(text)"\#(names)}"#)
+            let theirs = try await self.kit.next(carol, "messageReceived").event
+            #expect(theirs["message"]?["isMentioned"] == nil && theirs["isSilent"] == nil)
+            return try await self.kit.next(bob, "messageReceived").event
+        }
+        let isOn = JSON.bool(true)
+        let loud = try await said("Bob?", naming: true)
+        #expect(loud["message"]?["isMentioned"] == isOn && loud["isSilent"] == nil)
+        try await self.kit.perform(bob, #"chat_mark {"chat":"\#(group)","muted":true}"#)
+        let plain = try await said("All?", naming: false)
+        #expect(plain["message"]?["isMentioned"] == nil && plain["isSilent"] == isOn)
+        let named = try await said("Bob!", naming: true)
+        #expect(named["message"]?["isMentioned"] == isOn && named["isSilent"] == nil)
+        #expect(
+            try await self.kit.perform(bob, #"settings_set {"mentions":false}"#)["settings"]?["mentions"]
+                == .bool(false))
+        let unwanted = try await said("Bob.", naming: true)
+        #expect(unwanted["message"]?["isMentioned"] == isOn && unwanted["isSilent"] == isOn)
+        // An edit that names somebody else takes it back, here and after a restart.
+        let id = try #require(unwanted["message"]?["messageId"]?.string)
+        try await self.kit.perform(
+            ann,
+            #"message_edit {"messageId":"\#(id)","text":"Carol.","mentions":[{"whisperId":"\#(ids[2])","start":0,"count":5}]}"#
+        )
+        for (core, isNamed) in [(bob, nil), (carol, isOn)] as [(Core, JSON?)] {
+            let changed = try await self.kit.next(core, "messageChanged").event["message"]
+            #expect(changed?["text"]?.string == "Carol." && changed?["isMentioned"] == isNamed)
+        }
+        let kept = try await self.kit.perform(bob, #"chat_get {"chat":"\#(group)"}"#)["messages"]?.elements
+        #expect(kept?.map { $0["isMentioned"] } == [isOn, nil, isOn, nil])
+        await self.kit.close(cores)
+    }
+
+    /// The release before knows no mentions, and a client of the specification sees the text alone.
+    @Test func otherClientsShowTheTextOfAMention() {
+        let bytes = MessageBody.text("Bob!", .init(mentions: [Mention(id: bobID, start: 0, count: 3)])).bytes
+        #expect(bytes.starts(with: Array("Bob!\0{\"mentions\":[".utf8)))
+    }
 }

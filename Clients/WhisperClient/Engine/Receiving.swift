@@ -105,6 +105,7 @@ extension WhisperClient {
             guard timer.revision.time <= latest else { return .known }
             return .new(.timer(timer, from: from, groupID: groupID))
         }
+        message.isMentioned = message.mentions.contains { $0.id == self.id }
         let evidence = Evidence(sealed: sealed, messageType: incoming.envelope.msgType)
         return .new(message.attachment == nil ? .message(message, evidence) : .file(message, secret, evidence))
     }

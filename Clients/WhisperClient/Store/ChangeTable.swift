@@ -329,7 +329,10 @@ package struct ChangeTable: Sendable {
             try database.run(
                 sql: "UPDATE messages SET body = ?, revised_at = ?, revised_by = ? WHERE number = ?",
                 arguments: [text, change.revision.time, change.revision.id, number])
-            try ExtrasColumns.set(MessageTable.message(row)?.poll, mentions, of: number, in: database)
+            let ownID = try SettingsTable.whisperID(in: database)
+            try ExtrasColumns.set(
+                MessageTable.message(row)?.poll, mentions,
+                isMentioned: !row["is_outgoing"] && mentions.contains { $0.id == ownID }, of: number, in: database)
         case .vote(let choices):
             guard try ExtrasColumns.vote(choices, by: person, change.revision, on: row, in: database) else {
                 return nil

@@ -213,8 +213,11 @@ package struct EventTable: Sendable {
         let kind: String = row["event"]
         switch kind {
         case "received", "changed":
-            guard row["number"] as Int64? != nil, let message = MessageTable.message(row) else { return nil }
-            guard kind == "changed" else { return .received(message) }
+            guard row["number"] as Int64? != nil, var message = MessageTable.message(row) else { return nil }
+            guard kind == "changed" else {
+                message.isSilent = try ClientStore.isSilent(message, in: database)
+                return .received(message)
+            }
             // Without a state somebody has changed what the message says.
             return .changed((row["detail"] as String?).map { message.moved(to: MessageTable.state($0)) } ?? message)
         case "contact", "request":

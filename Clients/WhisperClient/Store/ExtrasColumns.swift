@@ -16,6 +16,7 @@ enum ExtrasColumns {
     private struct Kept: Codable {
         var poll: PollMembers?
         var mentions: [MentionMembers]?
+        var isMentioned: Bool?
     }
 
     private struct KeptVote: Codable {
@@ -36,9 +37,12 @@ enum ExtrasColumns {
     }
 
     /// Keeps what came with a message.
-    static func set(_ poll: Poll?, _ mentions: [Mention], of number: Int64, in database: Database) throws {
+    static func set(
+        _ poll: Poll?, _ mentions: [Mention], isMentioned: Bool, of number: Int64, in database: Database
+    ) throws {
         let kept = Kept(
-            poll: poll.map { PollMembers($0) }, mentions: mentions.isEmpty ? nil : mentions.map { MentionMembers($0) })
+            poll: poll.map { PollMembers($0) }, mentions: mentions.isEmpty ? nil : mentions.map { MentionMembers($0) },
+            isMentioned: isMentioned ? true : nil)
         let isEmpty = kept.poll == nil && kept.mentions == nil
         try database.run(
             sql: "UPDATE messages SET extras = ? WHERE number = ?",
@@ -49,6 +53,7 @@ enum ExtrasColumns {
     static func read(_ row: Row, into message: inout Message) {
         guard message.content != .deleted, let kept = Self.value(Kept.self, row["extras"]) else { return }
         message.mentions = kept.mentions?.compactMap(\.mention) ?? []
+        message.isMentioned = kept.isMentioned ?? false
         message.poll = kept.poll?.poll
         message.poll?.votes = (Self.value([KeptVote].self, row["votes"]) ?? []).compactMap { vote in
             guard !vote.choices.isEmpty, let from = WhisperID(vote.from) else { return nil }

@@ -39,6 +39,10 @@ package struct Message: Sendable, Equatable, Identifiable {
     package var attachment: Attachment?
 
     package var mentions: [Mention] = []
+    /// A received message that names us.
+    package var isMentioned = false
+    /// Of a message that has just come: its chat is muted, and it does not pass that. Hosts ring for others alone.
+    package var isSilent = false
     package var poll: Poll?
     /// Seconds after which it disappears, once it is sent or read.
     package var expires: Int64?

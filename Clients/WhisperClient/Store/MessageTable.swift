@@ -234,7 +234,11 @@ package struct MessageTable: Sendable {
         if let group = message.groupID { try GroupTable.meet(group: group, in: database) }
         try EventTable.noteReceived(number, in: database)
         let hasChanged = try ChangeTable.applyWaiting(to: message, in: database)
-        return hasChanged ? try ChangeTable.message(number: number, in: database) : message
+        guard var kept = hasChanged ? try ChangeTable.message(number: number, in: database) : message else {
+            return nil
+        }
+        kept.isSilent = try ClientStore.isSilent(kept, in: database)
+        return kept
     }
 
     /// Marks messages as read here, and their read marks to the senders as pending. Our own messages, and those already
@@ -475,7 +479,8 @@ package struct MessageTable: Sendable {
         let number = database.lastInsertedRowID
         try DisappearingTable.set(message, number: number, in: database)
         if message.poll != nil || !message.mentions.isEmpty {
-            try ExtrasColumns.set(message.poll, message.mentions, of: number, in: database)
+            try ExtrasColumns.set(
+                message.poll, message.mentions, isMentioned: message.isMentioned, of: number, in: database)
         }
         return true
     }

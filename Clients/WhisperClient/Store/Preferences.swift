@@ -8,6 +8,8 @@ package struct Preferences: Sendable, Equatable {
         case showsTyping = "typing"
         case showsPresence = "presence"
         case backsUp = "backup"
+        /// Messages that name us count though their chat is muted.
+        case hearsMentions = "mentions"
     }
 
     /// Everything is on until somebody turns it off.
@@ -24,6 +26,7 @@ package struct Preferences: Sendable, Equatable {
     var showsTyping: Bool { self[.showsTyping] }
     var showsPresence: Bool { self[.showsPresence] }
     var backsUp: Bool { self[.backsUp] }
+    var hearsMentions: Bool { self[.hearsMentions] }
 }
 
 extension ClientStore {

@@ -67,7 +67,14 @@ package struct EventDefinition: Sendable {
 
     static let messageReceived = EventDefinition(
         "messageReceived", about: "A message came. It is verified and stored.", isKept: true,
-        [Field("message", .object(Shapes.message))],
+        [
+            Field("message", .object(Shapes.message)),
+            Field(
+                "isSilent", .bool, .optional,
+                about:
+                    "Its chat is muted: a host shows it and does not ring. A message that names us passes that, if the setting `mentions` is on."
+            ),
+        ],
         sample:
             #"{"type":"messageReceived","message":{"messageId":"9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10","chat":"WSP-AAAA-AAAA-AAAA","direction":"in","time":1767225600000,"kind":"text","text":"Is this thing on?","isRead":false}}"#
     )

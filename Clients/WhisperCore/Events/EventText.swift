@@ -14,6 +14,7 @@ enum EventText {
         case .received(let message):
             json.add("type", "messageReceived")
             json.add("message", object: message) { Shapes.write($0, &$1) }
+            if message.isSilent { json.add("isSilent", true) }
         case .changed(let message):
             json.add("type", "messageChanged")
             json.add("message", object: message) { Shapes.write($0, &$1) }

@@ -44,7 +44,7 @@ extension EventDefinition {
         "settingsChanged", about: "A setting was changed. It stands as a whole.", isKept: false,
         [Field("settings", .object(Shapes.settings))],
         sample:
-            #"{"type":"settingsChanged","settings":{"readReceipts":false,"typing":true,"presence":true,"backup":true}}"#
+            #"{"type":"settingsChanged","settings":{"readReceipts":false,"typing":true,"presence":true,"backup":true,"mentions":true}}"#
     )
 
     static let typing = EventDefinition(
@@ -117,6 +117,7 @@ extension Shapes {
             "presence", .bool,
             about: "Whether presence of others is shown. The server tells peers of our own in any case."),
         Field("backup", .bool, about: "Whether the contacts are backed up by themselves."),
+        Field("mentions", .bool, about: "Whether a host rings for a message that names us though its chat is muted."),
     ])
 
     static func write(_ preferences: Preferences, _ json: inout JSONWriter) {
@@ -124,6 +125,7 @@ extension Shapes {
         json.add("typing", preferences[.showsTyping])
         json.add("presence", preferences[.showsPresence])
         json.add("backup", preferences[.backsUp])
+        json.add("mentions", preferences[.hearsMentions])
     }
 
     static let chatState = [

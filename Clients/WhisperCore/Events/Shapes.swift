@@ -24,6 +24,7 @@ package enum Shapes {
             about: "The content of another kind, as it was sealed."),
         Field("attachment", .object(Self.attachment), .optional, about: "Its file. Then the text may be empty."),
         ExtrasShapes.mentions.field,
+        Field("isMentioned", .bool, .optional, about: "Whether a received message names us."),
         Field(
             "poll", .object(ExtrasShapes.poll), .optional,
             about: "Its options, and who chose them. The text is the question."),
@@ -78,6 +79,7 @@ package enum Shapes {
             json.add("attachment", object: attachment) { Self.write($0, &$1) }
         }
         if !message.mentions.isEmpty { json.add(ExtrasShapes.mentions, message.mentions) }
+        if message.isMentioned { json.add("isMentioned", true) }
         if let poll = message.poll { json.add("poll", object: poll) { ExtrasShapes.write($0, &$1) } }
         if message.isEdited { json.add("isEdited", true) }
         if let reply = message.replyTo {

@@ -6,15 +6,19 @@ extension Verb {
     private static let typingSetting = TypedField.bool("typing").optional
     private static let presenceSetting = TypedField.bool("presence").optional
     private static let backupSetting = TypedField.bool("backup").optional
+    private static let mentionsSetting = TypedField.bool("mentions").optional
 
     static let settingsSet = Verb(
         "settings_set", of: "session",
         about: "Changes the given settings, and no others, on this device. `settings_get` describes each.",
-        [Self.readReceipts.field, Self.typingSetting.field, Self.presenceSetting.field, Self.backupSetting.field],
+        [
+            Self.readReceipts.field, Self.typingSetting.field, Self.presenceSetting.field, Self.backupSetting.field,
+            Self.mentionsSetting.field,
+        ],
         type: "settingsSet", [Field("settings", .object(Shapes.settings))], errors: [.noIdentity, .store],
         samples: (
             #"{"readReceipts":false}"#,
-            #"{"type":"settingsSet","settings":{"readReceipts":false,"typing":true,"presence":true,"backup":true}}"#
+            #"{"type":"settingsSet","settings":{"readReceipts":false,"typing":true,"presence":true,"backup":true,"mentions":true}}"#
         ),
         .client { opened, parameters, json in
             var changes: [Preferences.Name: Bool] = [:]
@@ -22,6 +26,7 @@ extension Verb {
             changes[.showsTyping] = try parameters[Self.typingSetting]
             changes[.showsPresence] = try parameters[Self.presenceSetting]
             changes[.backsUp] = try parameters[Self.backupSetting]
+            changes[.hearsMentions] = try parameters[Self.mentionsSetting]
             let settings = try await opened.with { [changes] in try $0.account.set(changes, $0) }
             json.add("settings", object: settings) { Shapes.write($0, &$1) }
         })

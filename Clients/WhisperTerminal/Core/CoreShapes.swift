@@ -89,6 +89,7 @@ extension Message {
             time: Timestamp(milliseconds: time))
         self.attachment = json.object("attachment").flatMap { Attachment($0) }
         self.isEdited = json.bool("isEdited") ?? false
+        self.isMentioned = json.bool("isMentioned") ?? false
         if let id = json.string("replyTo").flatMap({ UUIDText($0) }), let author = json.whisperID("replyFrom") {
             self.replyTo = MessageReference(id: id, author: author)
         }
@@ -168,7 +169,8 @@ extension ClientEvent {
             self = .connection(status)
         case "caughtUp": self = .caughtUp
         case "messageReceived":
-            guard let message = json.object("message").flatMap({ Message($0) }) else { return nil }
+            guard var message = json.object("message").flatMap({ Message($0) }) else { return nil }
+            message.isSilent = json.bool("isSilent") ?? false
             self = .received(message)
         case "messageChanged":
             guard let message = json.object("message").flatMap({ Message($0) }) else { return nil }
