@@ -10,6 +10,8 @@ struct ChatWords {
     private let ownID: WhisperID?
     private var names: [WhisperID: String] = [:]
     private var strangers: Set<WhisperID> = []
+    /// Whose apps keep what should disappear, as it was said last.
+    private var keepers: Set<WhisperID> = []
     private var shown: [MessageKey: Message] = [:]
     /// The oldest first.
     private var order: [MessageKey] = []
@@ -75,6 +77,15 @@ struct ChatWords {
     /// Somebody has set the timer of the chat.
     func timer(by person: WhisperID, seconds: Int64) -> String {
         "\(person == self.ownID ? "You" : self.name(person)): \(ChatTimer.sentence(seconds: seconds))"
+    }
+
+    /// - Returns: `nil` if nobody is new among the people whose apps keep what should disappear.
+    mutating func warning(of keepers: [WhisperID]) -> String? {
+        let new = keepers.filter { !self.keepers.contains($0) }
+        self.keepers = Set(keepers)
+        guard !new.isEmpty else { return nil }
+        let names = new.map { self.name($0) }.joined(separator: ", ")
+        return "Not everybody's app deletes: messages stay with \(names)."
     }
 
     // MARK: Changes

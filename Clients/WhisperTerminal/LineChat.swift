@@ -31,9 +31,9 @@ struct LineChat {
         var words = try await ChatWords(core: self.core, partner: self.partner)
         if let notice = words.strangerNotice { self.say(notice) }
         if let notice = try await self.core.outboxNotice() { self.say(notice) }
-        for (_, message) in try await self.core.messages(in: self.partner.place, limit: CoreLimits.listMax) {
-            words.saw(message)
-        }
+        let (latest, _, keepers) = try await self.core.history(of: self.partner.place, limit: CoreLimits.listMax)
+        for (_, message) in latest { words.saw(message) }
+        if let line = words.warning(of: keepers) { self.say(line) }
         let missed = try await self.core.unread(in: self.partner.place, limit: Self.missedMax).messages
         for (_, message) in missed {
             await control.saw(message)
@@ -95,6 +95,8 @@ struct LineChat {
                 self.say(words.line(message, style))
             case .passing(.timer(self.partner.place, let person, let seconds)):
                 self.say(words.timer(by: person, seconds: seconds))
+            case .passing(.chat(let state)) where state.place == self.partner.place:
+                if let line = words.warning(of: state.keepers) { self.say(line) }
             case .contact(let contact), .request(let contact): words.met(contact)
             case .alarm(let alarm): self.say(describe(alarm) { words.name($0) })
             case .backup(let news): if let line = describe(news) { self.say(line) }

@@ -98,14 +98,20 @@ actor LiveChat {
             case .group: "the group \(self.partner.spokenName)"
             }
         self.say("Chat with \(who) · Enter sends, Ctrl-D leaves, /help shows the orders", self.style.dim)
-        let latest = try await self.core.messages(in: self.partner.place, limit: Self.messagesShown)
+        let (latest, notes, keepers) = try await self.core.history(of: self.partner.place, limit: Self.messagesShown)
         let unread = try await self.core.unread(in: self.partner.place, limit: Self.unreadShownMax).messages
         let ids = Set(latest.map(\.message.id))
-        let shown = unread.map(\.message).filter { !ids.contains($0.id) } + latest.map(\.message)
-        for message in shown { await self.add(message) }
+        let shown = unread.filter { !ids.contains($0.message.id) } + latest
+        var notesLeft = notes[...]
+        for (number, message) in shown {
+            while let note = notesLeft.first, note.place < number { self.say(notesLeft.removeFirst()) }
+            await self.add(message)
+        }
+        for note in notesLeft { self.say(note) }
+        self.warn(of: keepers)
         if let notice = self.words.strangerNotice { self.say(notice, self.style.yellow) }
         if let notice = try await self.core.outboxNotice() { self.say(notice, self.style.yellow) }
-        self.seen = Set(shown.map(\.id))
+        self.seen = Set(shown.map(\.message.id))
         try await self.core.markRead(unread)
         let last = unread.last?.number ?? 0
         for (number, message) in latest where number > last && message.direction == .incoming(isRead: false) {
@@ -150,6 +156,7 @@ actor LiveChat {
             self.explain(message)
         case .passing(.timer(self.partner.place, let person, let seconds)):
             self.say(self.words.timer(by: person, seconds: seconds), self.style.dim)
+        case .passing(.chat(let state)) where state.place == self.partner.place: self.warn(of: state.keepers)
         case .passing(.expired(self.partner.place, let messages)): self.forget(Set(messages.map { MessageKey($0) }))
         case .contact(let contact), .request(let contact): self.words.met(contact)
         case .alarm(let alarm): self.say(describe(alarm) { self.name($0) }, self.style.red)
@@ -232,6 +239,14 @@ actor LiveChat {
 
     private func say(_ text: String, _ paint: @escaping @Sendable (String) -> String) {
         RawTerminal.write(self.screen.add(ChatScreen.Line(text: text, paint: paint), self.editor))
+    }
+
+    private func say(_ note: ChatNote) {
+        self.say(self.words.timer(by: note.person, seconds: note.seconds), self.style.dim)
+    }
+
+    private func warn(of keepers: [WhisperID]) {
+        if let line = self.words.warning(of: keepers) { self.say(line, self.style.yellow) }
     }
 
     private func say(_ remarks: [ChatControl.Remark]) {

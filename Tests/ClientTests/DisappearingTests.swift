@@ -1,6 +1,7 @@
 import Contract
 import Foundation
 import Synchronization
+import TestKit
 import Testing
 
 @testable import WhisperClient
@@ -253,6 +254,84 @@ import Testing
             }
             #expect(try alice.store.disappearing.seconds(in: .direct(bobID)) == nil)
         }
+    }
+
+    /// Each change stands in the history, once, whoever has made it; and goes with what is cleared.
+    @Test func changesOfATimerAreNotesOfTheHistory() async throws {
+        let kit = try CoreTests()
+        let (cores, ids, group) = try await kit.three()
+        let (ann, bob) = (cores[0], cores[1])
+        func send(_ text: String) async throws {
+            try await kit.perform(ann, #"message_send {"to":"\#(group)","text":"\#(text)"}"#)
+            _ = try await kit.next(bob, "messageReceived")
+        }
+        for seconds in [60, 60, 0] {
+            try await kit.perform(ann, #"chat_timer {"chat":"\#(group)","seconds":\#(seconds)}"#)
+            try await send("after \(seconds)")
+        }
+        try await kit.perform(ann, #"chat_timer {"chat":"\#(group)","seconds":3600}"#)
+        _ = try await kit.next(bob, "timerChanged") { $0["seconds"]?.integer == 3_600 }
+        for core in [ann, bob] {
+            func page(_ parameters: String) async throws -> JSON {
+                try await kit.perform(core, #"chat_get {"chat":"\#(group)"\#(parameters)}"#)
+            }
+            let all = try await page("")
+            #expect(all["timer"]?.integer == 3_600 && all["keepers"] == nil)
+            let numbers = all["messages"]?.elements.compactMap { $0["number"]?.integer } ?? []
+            try #require(numbers.count == 3)
+            let notes = all["notes"]?.elements ?? []
+            #expect(notes.map { $0["seconds"]?.integer } == [60, 0, 3_600])
+            #expect(notes.allSatisfy { $0["from"]?.string == ids[0] && $0["kind"]?.string == "timer" })
+            // Behind the message that was here before: none, the second, the last.
+            let places = notes.map { $0["number"]?.integer ?? -1 }
+            #expect(places[0] < numbers[0] && places[1...] == numbers[1...])
+            // Pages that meet have each note once.
+            let latest = try await page(#","limit":1"#)["notes"]?.elements.map { $0["seconds"]?.integer }
+            let middle = try await page(#","limit":1,"before":\#(numbers[2])"#)["notes"]?.elements
+            let oldest = try await page(#","limit":1,"before":\#(numbers[1])"#)["notes"]?.elements
+            #expect(latest == [3_600] && middle?.map { $0["seconds"]?.integer } == [0])
+            #expect(oldest?.map { $0["seconds"]?.integer } == [60])
+            try await kit.perform(core, #"chat_clear {"chat":"\#(group)","upTo":\#(numbers[1])}"#)
+            #expect(try await page("")["notes"]?.elements.map { $0["seconds"]?.integer } == [3_600])
+        }
+        await kit.close(cores)
+    }
+
+    /// Somebody who got our timer a day ago and gives their messages no time keeps ours, too. It is said once, and taken back by a
+    /// message with a time.
+    @Test func anAppThatDoesNotKnowTimersIsFoundOut() async throws {
+        let hands = Hands()
+        let alice = try self.kit.client("alice", aliceWords, wallClock: { hands.now })
+        _ = try alice.store.contacts.pin(
+            IdentityKeys(bobWords).publicKeys, of: bobID, name: nil, isBanned: false, at: .now)
+        let place = Conversation.direct(bobID)
+        func came(_ expires: Int64? = nil) throws -> [[WhisperID]] {
+            var message = Message(
+                id: .random(), peer: bobID, direction: .incoming(isRead: true), content: .text("x"), time: hands.now)
+            message.expires = expires
+            return try alice.store.messages.keep([.message(message)], at: hands.now).compactMap {
+                if case .passing(.chat(let state)) = $0 { state.keepers } else { nil }
+            }
+        }
+        let id = UUIDText.random()
+        #expect(try alice.store.disappearing.queue(60, id: id, in: place, at: hands.now) == .success(true))
+        // Before it was delivered, nothing is known; nor of another message's receipt, nor within the day.
+        hands.forward(200_000)
+        try alice.store.disappearing.got(.random(), by: bobID, at: hands.now)
+        #expect(try came() == [])
+        try alice.store.disappearing.got(id, by: bobID, at: hands.now)
+        hands.forward(86_399)
+        #expect(try came() == [])
+        hands.forward(2)
+        #expect(try came() == [[bobID]] && came() == [])
+        #expect(try alice.store.chatState(of: place).keepers == [bobID])
+        // Another timer does not make the app another one. A message with a time does.
+        #expect(try alice.store.disappearing.queue(90, id: .random(), in: place, at: hands.now) == .success(true))
+        #expect(try alice.store.chatState(of: place).keepers == [bobID])
+        #expect(try came(90) == [[]] && came() == [])
+        #expect(try alice.store.disappearing.queue(0, id: .random(), in: place, at: hands.now) == .success(true))
+        hands.forward(200_000)
+        #expect(try came() == [])
     }
 
     @Test func strangersSetNoTimer() async throws {

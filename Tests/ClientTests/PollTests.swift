@@ -1,4 +1,5 @@
 import Contract
+import TestKit
 import Testing
 
 @testable import WhisperClient
@@ -55,10 +56,17 @@ import Testing
         asked.poll = Poll(options: ["Yes", "No"], isMany: false, until: Timestamp(milliseconds: 8))
         let target = MessageReference(id: poll.id, author: bobID)
         // The latest of two, one that breaks the poll's rule, one that is too late.
-        let votes = [([0], 2), ([1], 5), ([0, 1], 6), ([7], 6), ([0], 9)].map { choices, time in
+        var votes = [([0], 2), ([1], 5), ([0, 1], 6), ([7], 6), ([0], 9)].map { choices, time in
             MessageChange(target: target, kind: .vote(choices), revision: Revision(time: Int64(time), id: .random()))
         }
-        for order in [votes, votes.reversed(), [votes[1], votes[4], votes[0], votes[3], votes[2]]] {
+        for place in votes.indices { votes[place].signedAt = Timestamp(milliseconds: votes[place].revision.time) }
+        // One that names an earlier time than that of its signature.
+        var backdated = votes[0]
+        (backdated.revision, backdated.signedAt) = (
+            Revision(time: 7, id: .random()), Timestamp(milliseconds: 9)
+        )
+        votes.append(backdated)
+        for order in [votes, votes.reversed(), [votes[1], votes[5], votes[4], votes[0], votes[3], votes[2]]] {
             for pollComesAt in 0...order.count {
                 let folder = try TemporaryFolder()
                 let profile = try Profile.create(at: folder.path + "/a", mnemonic: aliceWords, server: .local)

@@ -230,6 +230,9 @@ package final class Outbox {
         _ id: UUIDText, _ progress: MessageState.Progress, from: WhisperID?, _ host: isolated some MailHost
     ) {
         host.withStore {
+            if let from, progress == .delivered || progress == .read, try self.store.messages.outgoing(id) == nil {
+                try self.store.disappearing.got(id, by: from, at: host.serverNow)
+            }
             if let from, try self.store.deliveries.isGroupSending(id) {
                 let copy = GroupDeliveryID(id: id, member: from)
                 self.copies.settled(copy)

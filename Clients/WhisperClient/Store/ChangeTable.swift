@@ -258,12 +258,12 @@ package struct ChangeTable: Sendable {
         }
         try database.run(
             sql: """
-                INSERT INTO waiting_changes (conversation, sender, author, target_key, change_id, body)
-                VALUES (?, ?, ?, ?, ?, ?)
+                INSERT INTO waiting_changes (conversation, sender, author, target_key, change_id, body, signed_at)
+                VALUES (?, ?, ?, ?, ?, ?, ?)
                 """,
             arguments: [
                 place.name, "\(sender)", "\(change.target.author)", target, key,
-                MessageBody.change(change).bytes,
+                MessageBody.change(change).bytes, change.signedAt?.milliseconds,
             ])
         try database.run(
             sql: """
@@ -297,9 +297,10 @@ package struct ChangeTable: Sendable {
         for waiting in rows {
             guard let sender = WhisperID(waiting["sender"] as String),
                 let id = UUIDText(waiting["change_id"] as String),
-                case .change(let change)? = MessageBody(waiting["body"] as [UInt8], id: id),
+                case .change(var change)? = MessageBody(waiting["body"] as [UInt8], id: id),
                 let row = try Self.row(of: reference, in: place, ownID: ownID, in: database)
             else { continue }
+            change.signedAt = (waiting["signed_at"] as Int64?).map { Timestamp(milliseconds: $0) }
             _ = try Self.apply(change, by: sender, to: row, in: database)
         }
         return true
@@ -334,7 +335,8 @@ package struct ChangeTable: Sendable {
                 MessageTable.message(row)?.poll, mentions,
                 isMentioned: !row["is_outgoing"] && mentions.contains { $0.id == ownID }, of: number, in: database)
         case .vote(let choices):
-            guard try ExtrasColumns.vote(choices, by: person, change.revision, on: row, in: database) else {
+            let time = max(change.revision.time, change.signedAt?.milliseconds ?? 0)
+            guard try ExtrasColumns.vote(choices, by: person, change.revision, at: time, on: row, in: database) else {
                 return nil
             }
         case .delete:

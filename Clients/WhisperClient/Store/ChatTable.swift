@@ -1,4 +1,4 @@
-import Contract
+package import Contract
 import SQLite
 
 /// A conversation as a list shows it, less its messages.
@@ -11,6 +11,16 @@ package struct ChatState: Sendable, Equatable {
     package var isMuted: Bool
     /// Seconds after which new messages disappear.
     package var timer: Int64?
+    /// People whose apps keep what should disappear.
+    package var keepers: [WhisperID] = []
+
+    package init(
+        place: Conversation, unread: Int, draft: String?, isPinned: Bool, isMuted: Bool, timer: Int64?,
+        keepers: [WhisperID] = []
+    ) {
+        (self.place, self.unread, self.draft) = (place, unread, draft)
+        (self.isPinned, self.isMuted, self.timer, self.keepers) = (isPinned, isMuted, timer, keepers)
+    }
 }
 
 /// The only code that reads or writes `chats`: what belongs to a conversation and is no message.
@@ -27,18 +37,20 @@ extension ClientStore {
     }
 
     package func chatState(of place: Conversation) throws(ClientStoreError) -> ChatState {
-        try self.read { database -> ChatState in
-            let sql = """
-                SELECT count(*) FROM messages WHERE NOT is_outgoing AND NOT is_read AND \(place.rows)
-                """
-            let marks = try Self.marks(of: place, in: database)
-            return ChatState(
-                place: place, unread: try Int.fetchOne(database, sql: sql, arguments: [place.name]) ?? 0,
-                draft: try String.fetchOne(
-                    database, sql: "SELECT draft FROM chats WHERE peer = ?", arguments: [place.name]),
-                isPinned: marks.isPinned, isMuted: marks.isMuted,
-                timer: try DisappearingTable.seconds(in: place, in: database))
-        }
+        try self.read { try Self.chatState(of: place, in: $0) }
+    }
+
+    static func chatState(of place: Conversation, in database: Database) throws -> ChatState {
+        let sql = "SELECT count(*) FROM messages WHERE NOT is_outgoing AND NOT is_read AND \(place.rows)"
+        let marks = try Self.marks(of: place, in: database)
+        var state = ChatState(
+            place: place, unread: try Int.fetchOne(database, sql: sql, arguments: [place.name]) ?? 0,
+            draft: try String.fetchOne(
+                database, sql: "SELECT draft FROM chats WHERE peer = ?", arguments: [place.name]),
+            isPinned: marks.isPinned, isMuted: marks.isMuted,
+            timer: try DisappearingTable.seconds(in: place, in: database))
+        if state.timer != nil { state.keepers = try TimerPeopleTable.keepers(in: place, in: database) }
+        return state
     }
 
     /// - Parameter draft: an empty one is none.
@@ -78,6 +90,7 @@ extension ClientStore {
                 AND (state IS NULL OR state NOT IN ('queued', 'sending'))
             ORDER BY number LIMIT ?
             """
+        try ChatNoteTable.drop(in: place, upTo: number, in: database)
         let count = try Self.deleteMessages(
             rows, [place.name, number, ClientLimits.clearedAtOnceMax], in: database)
         if case .group = place { try DeliveryTable.dropForgottenSendings(in: database) }

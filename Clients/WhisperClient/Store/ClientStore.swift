@@ -327,6 +327,7 @@ package struct ClientStore: Sendable {
         migrator.registerMigration("erasure") { try ErasureTable.migrateErasure($0) }
         migrator.registerMigration("timers") { try DisappearingTable.migrateTimers($0) }
         migrator.registerMigration("extras") { try ExtrasColumns.migrate($0) }
+        migrator.registerMigration("timer notes") { try DisappearingTable.migrateNotes($0) }
         return migrator
     }
 }

@@ -54,6 +54,20 @@ package struct DisappearingTable: Sendable {
             ALTER TABLE messages DROP COLUMN is_timed
             """)
 
+    /// Notes of changed timers, whose apps keep messages, and the signed times of changes that wait.
+    static func migrateNotes(_ database: Database) throws {
+        try ChatNoteTable.migrate(database)
+        try TimerPeopleTable.migrate(database)
+        try database.execute(sql: "ALTER TABLE waiting_changes ADD COLUMN signed_at INTEGER")
+    }
+
+    static let undoNotes = StepDown(
+        migration: "timer notes",
+        sql: """
+            DROP TABLE chat_notes; DROP TABLE timer_people; ALTER TABLE chat_timers DROP COLUMN came_at;
+            ALTER TABLE waiting_changes DROP COLUMN signed_at
+            """)
+
     // MARK: Timers
 
     /// Seconds of new messages in a chat; `nil` if they stay.
@@ -79,16 +93,26 @@ package struct DisappearingTable: Sendable {
     }
 
     static func dropTimer(of place: Conversation, in database: Database) throws {
+        try ChatNoteTable.drop(in: place, in: database)
+        try TimerPeopleTable.drop(in: place, in: database)
         try database.run(sql: "DELETE FROM chat_timers WHERE chat = ?", arguments: [place.name])
     }
 
-    /// Takes a timer, if it is later than the one that is here.
+    /// Takes a timer, if it is later than the one that is here, and notes it in the history.
+    /// - Parameters:
+    ///   - person: who has set it.
+    ///   - time: when it came; `nil` if it is ours.
     /// - Returns: whether it was.
-    static func set(_ timer: ChatTimer, of place: Conversation, in database: Database) throws -> Bool {
+    private static func set(
+        _ timer: ChatTimer, of place: Conversation, by person: WhisperID?, cameAt time: Timestamp?,
+        in database: Database
+    ) throws -> Bool {
         if let known = try Self.timer(of: place, in: database), timer.revision <= known.revision { return false }
         try database.run(
-            sql: "INSERT OR REPLACE INTO chat_timers VALUES (?, ?, ?, ?)",
+            sql: "INSERT OR REPLACE INTO chat_timers (chat, seconds, revised_at, revised_by) VALUES (?, ?, ?, ?)",
             arguments: [place.name, timer.seconds, timer.revision.time, timer.revision.id])
+        try TimerPeopleTable.begin(in: place, cameAt: time, in: database)
+        if let person { try ChatNoteTable.note(timer, by: person, in: place, in: database) }
         return true
     }
 
@@ -101,7 +125,8 @@ package struct DisappearingTable: Sendable {
         _ seconds: Int64, id: UUIDText, in place: Conversation, at now: Timestamp
     ) throws(ClientStoreError) -> Result<Bool, ChangeRefusal> {
         try self.store.write { database -> Result<Bool, ChangeRefusal> in
-            if case .group(let group) = place, let ownID = try SettingsTable.whisperID(in: database) {
+            let ownID = try SettingsTable.whisperID(in: database)
+            if case .group(let group) = place, let ownID {
                 guard try Self.mayTime(ownID, group, in: database) else { return .failure(.notAllowed) }
             }
             let known = try Self.timer(of: place, in: database)
@@ -109,15 +134,20 @@ package struct DisappearingTable: Sendable {
             let timer = ChatTimer(
                 seconds: seconds,
                 revision: Revision(time: max(now.milliseconds, (known?.revision.time ?? 0) + 1), id: id))
-            _ = try Self.set(timer, of: place, in: database)
+            _ = try Self.set(timer, of: place, by: ownID, cameAt: nil, in: database)
             return try ChangeTable.queue(MessageBody.timer(timer), id: id, in: place, in: database).map { true }
         }
+    }
+
+    /// Somebody has a message of ours, which may be the change of a timer.
+    package func got(_ id: UUIDText, by person: WhisperID, at now: Timestamp) throws(ClientStoreError) {
+        try self.store.write { try TimerPeopleTable.got(id, by: person, at: now, in: $0) }
     }
 
     /// Takes the timer that somebody else has set. In a group only its owner and admins may, and no stranger may.
     /// - Returns: whether it holds now.
     static func keep(
-        _ timer: ChatTimer, from sender: WhisperID, groupID: String?, in database: Database
+        _ timer: ChatTimer, from sender: WhisperID, groupID: String?, at now: Timestamp, in database: Database
     ) throws -> Bool {
         let place = groupID.map { Conversation.group($0) } ?? .direct(sender)
         guard try ClientStore.remember(timer.revision.id, in: place.name, in: database) else { return false }
@@ -126,7 +156,7 @@ package struct DisappearingTable: Sendable {
             guard try ContactTable.contact(sender, in: database)?.isStranger == false else { return false }
         case .group(let id): guard try Self.mayTime(sender, id, in: database) else { return false }
         }
-        return try Self.set(timer, of: place, in: database)
+        return try Self.set(timer, of: place, by: sender, cameAt: now, in: database)
     }
 
     private static func mayTime(_ person: WhisperID, _ group: String, in database: Database) throws -> Bool {

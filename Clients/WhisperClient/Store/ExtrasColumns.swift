@@ -62,12 +62,14 @@ enum ExtrasColumns {
     }
 
     /// Counts a vote, if it is later than that person's last one and the poll was open.
+    /// - Parameter time: when it was signed, in milliseconds.
     /// - Returns: whether it counts.
     static func vote(
-        _ choices: [Int], by person: WhisperID, _ revision: Revision, on row: Row, in database: Database
+        _ choices: [Int], by person: WhisperID, _ revision: Revision, at time: Int64, on row: Row,
+        in database: Database
     ) throws -> Bool {
         guard let poll = Self.value(Kept.self, row["extras"])?.poll?.poll, poll.mayChoose(choices),
-            poll.isOpen(at: revision.time)
+            poll.isOpen(at: time)
         else { return false }
         var votes = Self.value([KeptVote].self, row["votes"]) ?? []
         let vote = KeptVote(from: "\(person)", choices: choices, at: revision.time, by: revision.id)

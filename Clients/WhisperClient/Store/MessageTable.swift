@@ -188,7 +188,8 @@ package struct MessageTable: Sendable {
                     }
                         ?? []
                 case .timer(let timer, let sender, let groupID):
-                    guard try DisappearingTable.keep(timer, from: sender, groupID: groupID, in: database) else {
+                    guard try DisappearingTable.keep(timer, from: sender, groupID: groupID, at: now, in: database)
+                    else {
                         return []
                     }
                     let place = groupID.map { Conversation.group($0) } ?? .direct(sender)
@@ -211,11 +212,13 @@ package struct MessageTable: Sendable {
     ) throws -> [ClientEvent] {
         let isRequest = try message.isDirect && GroupTable.isFirstRequest(of: message.peer, in: database)
         guard let kept = try Self.keep(message, secret: secret, evidence, at: now, in: database) else { return [] }
-        guard isRequest, let contact = try ContactTable.contact(message.peer, in: database) else {
-            return [.received(kept)]
+        var news: [ClientEvent] = [.received(kept)]
+        if try TimerPeopleTable.judge(message, in: database) {
+            news.append(.passing(.chat(try ClientStore.chatState(of: message.place, in: database))))
         }
+        guard isRequest, let contact = try ContactTable.contact(message.peer, in: database) else { return news }
         try EventTable.note(.request(contact), in: database)
-        return [.request(contact), .received(kept)]
+        return [.request(contact)] + news
     }
 
     /// - Returns: it as it stands now, if it was new.

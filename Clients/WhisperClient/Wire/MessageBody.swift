@@ -162,6 +162,8 @@ package struct MessageChange: Sendable, Equatable {
     package var target: MessageReference
     package var kind: Kind
     package var revision: Revision
+    /// When the envelope of one that came was signed. Its author may name any earlier time inside.
+    package var signedAt: Timestamp?
 }
 
 /// The order of two changes: by their authors' times, then by their ids. So all devices agree, in any order of arrival.

@@ -67,7 +67,7 @@ extension EventDefinition {
     static let chatChanged = EventDefinition(
         "chatChanged",
         about:
-            "Somebody here has read messages of a chat, cleared it, changed its draft, or has pinned or muted it by `chat_mark`. Messages have events of their own.",
+            "Somebody here has read messages of a chat, cleared it, changed its draft, or has pinned or muted it by `chat_mark`; or an app is known to keep what should disappear. Messages have events of their own.",
         isKept: false, Shapes.chatState,
         sample:
             #"{"type":"chatChanged","chat":"WSP-AAAA-AAAA-AAAA","unread":0,"draft":"It may","isPinned":false,"isMuted":false}"#
@@ -128,15 +128,39 @@ extension Shapes {
         json.add("mentions", preferences[.hearsMentions])
     }
 
-    static let chatState = [
-        Field("chat", .text(1...64), about: "A Whisper ID, or the id of a group in lower case."),
-        Field("unread", .integer(0...Int64.max)),
-        Field("draft", .text(1...ClientLimits.textBytesMax), .optional, about: "Typed text that is not sent."),
-        Field("isPinned", .bool), Field("isMuted", .bool),
+    static let chatState =
+        [
+            Field("chat", .text(1...64), about: "A Whisper ID, or the id of a group in lower case."),
+            Field("unread", .integer(0...Int64.max)),
+            Field("draft", .text(1...ClientLimits.textBytesMax), .optional, about: "Typed text that is not sent."),
+            Field("isPinned", .bool), Field("isMuted", .bool),
+        ] + Self.chatTimer
+
+    static let chatTimer = [
         Field(
             "timer", .integer(ClientLimits.timerSeconds), .optional,
             about: "Seconds after which new messages disappear."),
+        Field(
+            "keepers", .array(of: .whisperID, count: 1...Limits.groupMembersMax), .optional,
+            about:
+                "With `timer`: people whose apps keep what should disappear. Their messages came without a time, a day after they got the timer."
+        ),
     ]
+
+    /// A line of the history that is no message.
+    static let chatNote = ObjectSchema([
+        Field("number", .integer(0...Int64.max), about: "It stands behind the message of this number."),
+        Field("time", .timestamp), Field("kind", .choice(["timer"])), Field("from", .whisperID, about: "Who did it."),
+        Field("seconds", .integer(0...ClientLimits.timerSeconds.upperBound), about: "0: new messages stay."),
+    ])
+
+    static func write(_ note: ChatNote, _ json: inout JSONWriter) {
+        json.add("number", note.place)
+        json.add("time", note.time)
+        json.add("kind", "timer")
+        json.add("from", note.person)
+        json.add("seconds", note.seconds)
+    }
 
     static func write(_ chat: ChatState, _ json: inout JSONWriter) {
         json.add("chat", chat.place.name)
@@ -144,7 +168,12 @@ extension Shapes {
         json.add("draft", chat.draft)
         json.add("isPinned", chat.isPinned)
         json.add("isMuted", chat.isMuted)
+        Self.write(timerOf: chat, &json)
+    }
+
+    static func write(timerOf chat: ChatState, _ json: inout JSONWriter) {
         if let timer = chat.timer { json.add("timer", timer) }
+        if !chat.keepers.isEmpty { json.add("keepers", strings: chat.keepers.map { "\($0)" }) }
     }
 
     static let presenceFields = [

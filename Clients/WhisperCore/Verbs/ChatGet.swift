@@ -21,7 +21,10 @@ extension Verb {
             Field("messages", .array(of: .object(Shapes.numberedMessage), count: 0...CoreLimits.listMax)),
             Field("hasOlder", .bool, about: "Whether the chat has messages before the first of these."),
             Field("hasNewer", .bool, about: "Whether the chat has messages behind the last of these."),
-        ],
+            Field(
+                "notes", .array(of: .object(Shapes.chatNote), count: 1...ClientLimits.chatNotesMax), .optional,
+                about: "What happened between these messages: each change of the timer."),
+        ] + Shapes.chatTimer,
         errors: [.noIdentity, .store],
         samples: (
             #"{"chat":"WSP-AAAA-AAAA-AAAA","limit":20}"#,
@@ -45,7 +48,14 @@ extension Verb {
             // Beside an empty page stands the end from which it was asked.
             let (first, last) = (page.first?.number ?? after.map { $0 + 1 }, page.last?.number ?? before.map { $0 - 1 })
             let messages = opened.store.messages
-            json.add("hasOlder", try first.map { try !messages.page(in: chat, before: $0, limit: 1).isEmpty } ?? false)
-            json.add("hasNewer", try last.map { try !messages.page(in: chat, after: $0, limit: 1).isEmpty } ?? false)
+            let older = try first.map { try !messages.page(in: chat, before: $0, limit: 1).isEmpty } ?? false
+            let newer = try last.flatMap { try messages.page(in: chat, after: $0, limit: 1).first?.number }
+            json.add("hasOlder", older)
+            json.add("hasNewer", newer != nil)
+            // Pages that meet each other have each note once.
+            let places = (older ? first ?? 0 : 0, newer.map { $0 - 1 } ?? .max)
+            let notes = places.0 <= places.1 ? try opened.store.notes(in: chat, places.0...places.1) : []
+            if !notes.isEmpty { json.add("notes", objects: notes) { Shapes.write($0, &$1) } }
+            Shapes.write(timerOf: try opened.store.chatState(of: chat), &json)
         })
 }

@@ -404,11 +404,18 @@ extension CoreClient {
     /// The latest messages of a chat, oldest first.
     /// - Parameter limit: at most `CoreLimits.listMax`.
     func messages(in chat: Conversation, limit: Int) async throws -> [Numbered] {
-        Self.numbered(
-            try await self.members("chat_get") { json in
-                json.add("chat", chat.name)
-                json.add("limit", Int64(limit))
-            })
+        try await self.history(of: chat, limit: limit).messages
+    }
+
+    /// The same, with what happened between them, and the people whose apps keep what should disappear.
+    func history(
+        of chat: Conversation, limit: Int
+    ) async throws -> (messages: [Numbered], notes: [ChatNote], keepers: [WhisperID]) {
+        let page = try await self.members("chat_get") { json in
+            json.add("chat", chat.name)
+            json.add("limit", Int64(limit))
+        }
+        return (Self.numbered(page), page.objects("notes").compactMap { ChatNote($0) }, page.whisperIDs("keepers"))
     }
 
     /// The latest messages of a chat that have all of the words, oldest first.

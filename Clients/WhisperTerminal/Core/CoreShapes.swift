@@ -101,6 +101,16 @@ extension Message {
     }
 }
 
+extension ChatNote {
+    init?(_ json: JSONMembers) {
+        // A later release may note more.
+        guard json.string("kind") == "timer", let place = json.integer("number"), let time = json.integer("time"),
+            let person = json.whisperID("from"), let seconds = json.integer("seconds")
+        else { return nil }
+        self.init(place: place, time: Timestamp(milliseconds: time), person: person, seconds: seconds)
+    }
+}
+
 extension MessageState {
     fileprivate init?(_ json: JSONMembers) {
         switch json.string("state") {
@@ -180,6 +190,14 @@ extension ClientEvent {
                 let person = json.string("from").flatMap({ WhisperID($0) }), let seconds = json.integer("seconds")
             else { return nil }
             self = .passing(.timer(place, by: person, seconds: seconds))
+        case "chatChanged":
+            guard let place = json.string("chat").flatMap({ Conversation($0) }) else { return nil }
+            self = .passing(
+                .chat(
+                    ChatState(
+                        place: place, unread: Int(json.integer("unread") ?? 0), draft: json.string("draft"),
+                        isPinned: json.bool("isPinned") ?? false, isMuted: json.bool("isMuted") ?? false,
+                        timer: json.integer("timer"), keepers: json.whisperIDs("keepers"))))
         case "contactChanged":
             guard let contact = json.object("contact").flatMap({ Contact($0) }) else { return nil }
             self = .contact(contact)
