@@ -270,8 +270,10 @@ import Testing
         // A link that came by some way verifies nobody; one read off the other's screen does.
         let added = try await answer(ann, #"{"link":"\#(link)"}"#)["result"]?["contact"]
         #expect(added?["whisperId"]?.string == bobID && added?["name"] == nil && added?["isVerified"] == nil)
+        #expect(added?["verification"]?.string == "linked")
         let scanned = try await answer(ann, #"{"link":"\#(web)","source":"scan","name":"Bob"}"#)["result"]?["contact"]
         #expect(scanned?["name"]?.string == "Bob" && scanned?["isVerified"] == .bool(true))
+        #expect(scanned?["verification"]?.string == "scanned")
         // Keys in a link of the first releases need no server.
         let keys = try #require(scanned)
         let old =

@@ -33,9 +33,9 @@ package struct Contacts: Sendable {
         } else {
             contact = try await self.fetchAndPin(link.id, name: name, vouchedBy: link, host)
         }
-        guard isScanned else { return contact }
         do {
-            if case .changed(let verified) = try self.set(isVerified: true, link.id, host) { contact = verified }
+            let change = try self.set(isScanned ? .scanned : .linked, link.id, host)
+            if case .changed(let vouchedFor) = change { contact = vouchedFor }
         } catch {
             throw .store(error)
         }
@@ -63,9 +63,9 @@ package struct Contacts: Sendable {
     }
 
     package func set(
-        isVerified: Bool, _ id: WhisperID, _ host: isolated some MailHost
+        _ verification: Verification?, _ id: WhisperID, _ host: isolated some MailHost
     ) throws(ClientStoreError) -> ContactChange {
-        self.told(try self.store.contacts.set(isVerified: isVerified, id), host)
+        self.told(try self.store.contacts.set(verification, id), host)
     }
 
     package func acceptRequest(

@@ -328,6 +328,7 @@ package struct ClientStore: Sendable {
         migrator.registerMigration("timers") { try DisappearingTable.migrateTimers($0) }
         migrator.registerMigration("extras") { try ExtrasColumns.migrate($0) }
         migrator.registerMigration("timer notes") { try DisappearingTable.migrateNotes($0) }
+        migrator.registerMigration("verification") { try ContactTable.migrateVerification($0) }
         return migrator
     }
 }

@@ -61,6 +61,16 @@ package struct ContactTable: Sendable {
         try database.execute(sql: "ALTER TABLE contacts ADD COLUMN is_verified INTEGER NOT NULL DEFAULT 0")
     }
 
+    /// `is_verified` stays what releases before this column read.
+    static func migrateVerification(_ database: Database) throws {
+        try database.execute(sql: "ALTER TABLE contacts ADD COLUMN verification TEXT")
+        try database.run(
+            sql: "UPDATE contacts SET verification = ? WHERE is_verified", arguments: [Verification.compared.rawValue])
+    }
+
+    static let undoVerification = StepDown(
+        migration: "verification", sql: "ALTER TABLE contacts DROP COLUMN verification")
+
     package func contact(_ id: WhisperID) throws(ClientStoreError) -> Contact? {
         try self.store.read { try Self.contact(id, in: $0) }
     }
@@ -170,12 +180,17 @@ package struct ContactTable: Sendable {
     }
 
     /// The keys were compared, or are not trusted any more. It stays on this device: nothing goes into the backup.
-    package func set(isVerified: Bool, _ id: WhisperID) throws(ClientStoreError) -> ContactChange {
+    /// A link that is not scanned takes nothing from what was verified.
+    /// - Parameter verification: `nil`: the keys are not trusted.
+    package func set(_ verification: Verification?, _ id: WhisperID) throws(ClientStoreError) -> ContactChange {
         try self.store.write { database -> ContactChange in
             guard let known = try Self.contact(id, in: database) else { return .unknown }
-            guard known.isVerified != isVerified else { return .same(known) }
+            guard known.verification != verification, verification != .linked || !known.isVerified else {
+                return .same(known)
+            }
             try database.run(
-                sql: "UPDATE contacts SET is_verified = ? WHERE id = ?", arguments: [isVerified, "\(id)"])
+                sql: "UPDATE contacts SET verification = ?, is_verified = ? WHERE id = ?",
+                arguments: [verification?.rawValue, verification != nil && verification != .linked, "\(id)"])
             let changed = try Self.contact(id, in: database)!
             try EventTable.note(.contact(changed), in: database)
             return .changed(changed)
@@ -379,6 +394,6 @@ package struct ContactTable: Sendable {
             id: id, name: row["name"], keys: PublicKeys(sign: sign, box: box), isBanned: row["is_banned"],
             addedAt: Timestamp(milliseconds: row["added_at"]), isStranger: row["is_stranger"], notes: row["notes"],
             isPinned: row["is_pinned"], isMuted: row["is_muted"], isBlocked: row["is_blocked"],
-            isVerified: row["is_verified"] as Bool? ?? false)
+            verification: (row["verification"] as String?).flatMap { Verification(rawValue: $0) })
     }
 }

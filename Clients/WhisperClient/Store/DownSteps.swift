@@ -25,7 +25,7 @@ extension ClientStore {
     static let stepsDown = [
         Self.undoWordBeginnings, Self.undoRememberedCounts, Self.undoChatMarks, LiveStore.undoGenerations,
         NewcomerTable.undoNewcomers, ErasureTable.undoErasure, DisappearingTable.undoTimers,
-        ExtrasColumns.undo, DisappearingTable.undoNotes,
+        ExtrasColumns.undo, DisappearingTable.undoNotes, ContactTable.undoVerification,
     ]
 
     static func keep(_ steps: [StepDown], in database: Database) throws {

@@ -91,6 +91,16 @@ package struct Reaction: Hashable, Sendable {
     package init(from: WhisperID, text: String) { (self.from, self.text) = (from, text) }
 }
 
+/// What vouches for the keys of a contact, beside the id.
+package enum Verification: String, Sendable, CaseIterable {
+    /// A link: as good as the way by which it came.
+    case linked
+    /// A link that was read off the other person's screen: as good as a safety number.
+    case scanned
+    /// The safety number was compared.
+    case compared
+}
+
 /// Somebody whose keys are pinned.
 package struct Contact: Sendable, Equatable {
     package var id: WhisperID
@@ -107,13 +117,15 @@ package struct Contact: Sendable, Equatable {
     package var isMuted = false
     /// Their mail is acknowledged and dropped, and nothing is sent to them.
     package var isBlocked = false
-    /// The person here has compared the safety number, on this device.
-    package var isVerified = false
+    /// On this device.
+    package var verification: Verification?
+    /// The person here has compared the safety number, or scanned the other person's link.
+    package var isVerified: Bool { self.verification.map { $0 != .linked } ?? false }
 
     package init(
         id: WhisperID, name: String?, keys: PublicKeys, isBanned: Bool, addedAt: Timestamp, isStranger: Bool = false,
         notes: String? = nil, isPinned: Bool = false, isMuted: Bool = false, isBlocked: Bool = false,
-        isVerified: Bool = false
+        verification: Verification? = nil
     ) {
         self.id = id
         self.name = name
@@ -125,7 +137,7 @@ package struct Contact: Sendable, Equatable {
         self.isPinned = isPinned
         self.isMuted = isMuted
         self.isBlocked = isBlocked
-        self.isVerified = isVerified
+        self.verification = verification
     }
 
     package var shownName: String { self.name ?? "\(self.id)" }

@@ -131,7 +131,14 @@ package enum Shapes {
         Field("isBlocked", .bool, about: "Their mail is acknowledged and dropped. Nothing is sent to them."),
         Field("notes", .text(0...Limits.backupBytesMax), .optional, about: "For the person here alone."),
         Field("isBanned", .bool),
-        Field("isVerified", .bool, .optional, about: "Whether the safety number was compared on this device."),
+        Field(
+            "isVerified", .bool, .optional,
+            about: "Whether the safety number was compared on this device, or their link was scanned."),
+        Field(
+            "verification", .choice(Verification.allCases.map(\.rawValue)), .optional,
+            about:
+                "What vouches for the keys, beside the id: a link (`linked`, as good as the way by which it came), a link off their screen, or the safety number."
+        ),
         Field("addedAt", .timestamp),
         Field("signPublicKey", .base64(32...32), about: "Ed25519, pinned."),
         Field("encPublicKey", .base64(32...32), about: "X25519, pinned."),
@@ -147,6 +154,7 @@ package enum Shapes {
         json.add("notes", contact.notes)
         json.add("isBanned", contact.isBanned)
         if contact.isVerified { json.add("isVerified", true) }
+        json.add("verification", contact.verification?.rawValue)
         json.add("addedAt", contact.addedAt)
         json.add("signPublicKey", base64: contact.keys.sign.bytes)
         json.add("encPublicKey", base64: contact.keys.box.bytes)

@@ -26,7 +26,7 @@ extension Verb {
                     throw CoreError(.changedKeys, "The numbers differ.", field: "number")
                 }
             }
-            try (try await opened.with { try $0.contacts.set(isVerified: try parameters[Self.isVerified], id, $0) })
-                .write(&json)
+            let verification: Verification? = try parameters[Self.isVerified] ? .compared : nil
+            try (try await opened.with { try $0.contacts.set(verification, id, $0) }).write(&json)
         })
 }

@@ -99,7 +99,7 @@ struct AddCommand: AsyncParsableCommand {
             }
         }
         print(
-            "Added \(harmlessLine(contact.shownName)). Their keys match this ID (saved). Try `whisper chat \(contact.name.map { harmlessLine($0) } ?? "\(contact.id)")`."
+            "Added \(harmlessLine(contact.shownName)). Their keys match this \(contact.verification == nil ? "ID" : "link") (saved). Try `whisper chat \(contact.name.map { harmlessLine($0) } ?? "\(contact.id)")`."
         )
         if let trouble { print(Style.output.yellow(trouble)) }
     }
@@ -161,7 +161,8 @@ struct ContactsCommand: AsyncParsableCommand {
             let blocked = contact.isBlocked ? style.red("  blocked") : ""
             let banned = contact.isBanned ? style.red("  banned") : ""
             let stranger = contact.isStranger ? style.dim("  wrote first") : ""
-            print("\(style.bold(name))\(space)  \(contact.id)\(news)\(doubts)\(banned)\(blocked)\(stranger)")
+            let vouched = contact.verification.map { style.dim("  " + describe($0)) } ?? ""
+            print("\(style.bold(name))\(space)  \(contact.id)\(news)\(doubts)\(banned)\(blocked)\(stranger)\(vouched)")
         }
         for group in groups {
             let partner = ChatPartner.group(id: group.id, title: group.title)
@@ -171,6 +172,14 @@ struct ContactsCommand: AsyncParsableCommand {
         }
         guard contacts.contains(where: \.isStranger) else { return }
         print(style.dim("Who wrote first waits for `whisper accept`, `whisper reject` or `whisper block`."))
+    }
+}
+
+private func describe(_ verification: Verification) -> String {
+    switch verification {
+    case .linked: "by link"
+    case .scanned: "verified by scan"
+    case .compared: "verified"
     }
 }
 

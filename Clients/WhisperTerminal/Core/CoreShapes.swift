@@ -158,7 +158,8 @@ extension Contact {
             isBanned: json.bool("isBanned") ?? false, addedAt: Timestamp(milliseconds: time),
             isStranger: json.bool("isStranger") ?? false, notes: json.string("notes"),
             isPinned: json.bool("isPinned") ?? false, isMuted: json.bool("isMuted") ?? false,
-            isBlocked: json.bool("isBlocked") ?? false, isVerified: json.bool("isVerified") ?? false)
+            isBlocked: json.bool("isBlocked") ?? false,
+            verification: json.string("verification").flatMap { Verification(rawValue: $0) })
     }
 }
 
