@@ -76,6 +76,9 @@ package enum WebAssets {
         page.permissions = "camera=(self), microphone=(self), geolocation=()"
         return page
     }()
+    /// Links that Whisper opens, for people who have them in a browser: to a person, and an invitation.
+    package static let add = Self.page("add")
+    package static let invite = Self.page("invite")
     /// The page that answers a malformed address.
     package static let missing = Self.page("missing")
 

@@ -57,9 +57,24 @@ import WebPages
         #expect(bytes <= 80_000, "\(bytes) bytes")
     }
 
+    /// The pages of links ask nothing, so they load nothing that could.
+    @Test(arguments: [WebAssets.add, WebAssets.invite]) func pagesOfLinksAskNothing(page: WebAsset) throws {
+        let scripts = try ["door.js", "qr.js"].map { try #require(WebAssets.files[$0]).bytes }
+        for script in scripts.map({ String(decoding: $0, as: UTF8.self) }) {
+            for word in ["fetch(", "XMLHttpRequest", "sendBeacon", "WebSocket", "EventSource", "new Image"] {
+                #expect(!script.contains(word), "\(word)")
+            }
+            #expect(script.matches(of: #/from ?"\.\/([a-z]+\.js)"/#).allSatisfy { $0.1 == "qr.js" })
+        }
+        let loaded = ["page.css", "icon.svg"].compactMap { WebAssets.files[$0]?.bytes } + scripts + [page.bytes]
+        #expect(loaded.reduce(0) { $0 + $1.count } <= 20_000)
+    }
+
     @Test func pagesNameTheirFilesUnderTheHash() {
         #expect(WebAssets.hash.wholeMatch(of: #/[0-9a-f]{32}/#) != nil)
-        for page in [WebAssets.join, WebAssets.listen, WebAssets.transcript, WebAssets.missing] {
+        for page in [
+            WebAssets.join, WebAssets.listen, WebAssets.transcript, WebAssets.missing, WebAssets.add, WebAssets.invite,
+        ] {
             let text = String(decoding: page.bytes, as: UTF8.self)
             let files = text.matches(of: #/(?:src|href)="\/web\/([0-9a-f]+)\/([^"]+)"/#)
             #expect(!files.isEmpty && !text.contains("{hash}"))

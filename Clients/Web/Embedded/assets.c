@@ -7,6 +7,9 @@
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
 static const struct web_asset assets[] = {
+    {"add.html", (const unsigned char[]) {
+#embed "../Assets/add.html" suffix(, 0)
+    }},
     {"ask.js", (const unsigned char[]) {
 #embed "../Assets/ask.js" suffix(, 0)
     }},
@@ -22,11 +25,17 @@ static const struct web_asset assets[] = {
     {"crypto.js", (const unsigned char[]) {
 #embed "../Assets/crypto.js" suffix(, 0)
     }},
+    {"door.js", (const unsigned char[]) {
+#embed "../Assets/door.js" suffix(, 0)
+    }},
     {"guest.js", (const unsigned char[]) {
 #embed "../Assets/guest.js" suffix(, 0)
     }},
     {"icon.svg", (const unsigned char[]) {
 #embed "../Assets/icon.svg" suffix(, 0)
+    }},
+    {"invite.html", (const unsigned char[]) {
+#embed "../Assets/invite.html" suffix(, 0)
     }},
     {"join.html", (const unsigned char[]) {
 #embed "../Assets/join.html" suffix(, 0)
@@ -57,6 +66,9 @@ static const struct web_asset assets[] = {
     }},
     {"page.css", (const unsigned char[]) {
 #embed "../Assets/page.css" suffix(, 0)
+    }},
+    {"qr.js", (const unsigned char[]) {
+#embed "../Assets/qr.js" suffix(, 0)
     }},
     {"room.js", (const unsigned char[]) {
 #embed "../Assets/room.js" suffix(, 0)

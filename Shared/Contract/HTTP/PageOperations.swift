@@ -47,6 +47,20 @@ package enum PageOperations {
             access: .anybody, parameters: [.path("roomId", .lowerCaseUUID)], success: .page,
             unchangedWhen: Self.unchanged, headers: [Self.tag], failures: [Self.noPage]),
         HTTPOperation(
+            "getAddPage", .get, "/add",
+            about: """
+                The page of a link to a person (`https://{host}/add#…`). The person stands in the fragment, so the server does not \
+                learn who is looked for. The page asks nothing.
+                """,
+            access: .anybody, success: .page, unchangedWhen: Self.unchanged, headers: [Self.tag], failures: []),
+        HTTPOperation(
+            "getInvitePage", .get, "/invite",
+            about: """
+                The page of an invitation (`https://{host}/invite#…`). The token stands in the fragment: opening the page uses \
+                nothing up. The page asks nothing.
+                """,
+            access: .anybody, success: .page, unchangedWhen: Self.unchanged, headers: [Self.tag], failures: []),
+        HTTPOperation(
             "getPageFile", .get, "/web/{hash}/{file}",
             about: """
                 A script, style or icon of the pages. `hash` is that of the release: its files never change. Under the hash of \

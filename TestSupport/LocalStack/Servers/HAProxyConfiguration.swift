@@ -100,7 +100,7 @@ struct HAProxyConfiguration {
             use_backend gateway if { path /ws /health /ready }
             use_backend auth if { path_beg /users/ /backup/ /profiles/ } or { path /server }
             use_backend attachments if { path_beg /attachments/ }
-            use_backend calls if { path_beg /calls/ /live/ /listen/ /transcript/ /join/ /web/ } or { path / /rooms /join }
+            use_backend calls if { path_beg /calls/ /live/ /listen/ /transcript/ /join/ /web/ } or { path / /rooms /join /add /invite }
             default_backend unknown
         """
     }

@@ -21,6 +21,9 @@ package struct WebRoutes: Sendable {
         for path in ["", "join", "join/**"] {
             self.add(path, to: router) { self.joinPage($0) }
         }
+        for (path, page) in [("add", WebAssets.add), ("invite", WebAssets.invite)] {
+            self.add(path, to: router) { self.page(page, to: $0) }
+        }
         self.add("web/{hash}/{file}", to: router) { request in
             let parts = request.uri.path.split(separator: "/")
             return self.file(String(parts[2]), under: String(parts[1]))
