@@ -29,6 +29,8 @@ export declare namespace Client {
       /** Made once by each installation. */
       deviceId: UUID
       platform: "ios" | "android"
+      /** Kind of the program. Counted, and nothing depends on it. */
+      client?: "phone" | "tablet" | "desktop" | "web" | "terminal" | "daemon" | "bot" | null
     }
   }
   /** Answers the challenge with a signature over its 32 raw bytes. Known keys log their identity in, whether or not `whisperId` is given: the seed phrase alone restores an identity. New keys become a new identity. An older session of the identity ends (4001). A failed proof uses the challenge up. */
@@ -56,6 +58,8 @@ export declare namespace Client {
       voipToken?: string | null
       /** 16 bytes in base64url. Only new keys need it, and only where registration is by invitation. 22 characters. */
       invitation?: string | null
+      /** Kind of the program. Counted, and nothing depends on it. */
+      client?: "phone" | "tablet" | "desktop" | "web" | "terminal" | "daemon" | "bot" | null
     }
   }
   /** Begins a guest's proof of its keys. The challenge is bound to the connection and both keys. */
@@ -2810,6 +2814,18 @@ export interface Routes {
     body: undefined
     answer: string
   }
+  /** The page of a link to a person (`https://{host}/add#…`). The person stands in the fragment, so the server does not learn who is looked for. The page asks nothing. */
+  "GET /add": {
+    parameters: {}
+    body: undefined
+    answer: string
+  }
+  /** The page of an invitation (`https://{host}/invite#…`). The token stands in the fragment: opening the page uses nothing up. The page asks nothing. */
+  "GET /invite": {
+    parameters: {}
+    body: undefined
+    answer: string
+  }
   /** A script, style or icon of the pages. `hash` is that of the release: its files never change. Under the hash of another release there is `start.js` alone, which loads the page again. */
   "GET /web/{hash}/{file}": {
     parameters: {
@@ -2858,6 +2874,25 @@ export interface Routes {
       users: number
       /** 0 to 9007199254740991. */
       devices: number
+      /** By what their clients said at login (`client`). `unknown`: nothing. */
+      devicesByClient: {
+        /** 0 to 9007199254740991. */
+        phone: number
+        /** 0 to 9007199254740991. */
+        tablet: number
+        /** 0 to 9007199254740991. */
+        desktop: number
+        /** 0 to 9007199254740991. */
+        web: number
+        /** 0 to 9007199254740991. */
+        terminal: number
+        /** 0 to 9007199254740991. */
+        daemon: number
+        /** 0 to 9007199254740991. */
+        bot: number
+        /** 0 to 9007199254740991. */
+        unknown: number
+      }
       /** 0 to 9007199254740991. */
       sessions: number
       /** 0 to 9007199254740991. */
