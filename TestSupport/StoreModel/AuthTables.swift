@@ -87,7 +87,7 @@ package struct AuthTables: Equatable, Sendable {
         },
         StoreModel.reads("SELECT pg_advisory_xact_lock(tokens.key)") { _, _ in .nothing },
         // Takes a token from whoever had it; here, nobody shows another's.
-        StoreModel.writes("UPDATE auth.devices\nSET push_token = CASE") { _, _ in .nothing },
+        StoreModel.writes("UPDATE auth.devices AS other\nSET push_token = CASE") { _, _ in .nothing },
         StoreModel.writes("INSERT INTO auth.devices AS mine") { model, parameters in
             let (id, device): (WhisperID, PostgresUUID) = (parameters(1), parameters(2))
             let old = model.auth.devices[id]?.first { $0.id == device }

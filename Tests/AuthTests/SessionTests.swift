@@ -178,7 +178,70 @@ import Testing
         }
     }
 
-    @Test func aPushTokenBelongsToWhoeverShowedItLast() async throws {
+    /// Two identities on one phone are both woken.
+    @Test func identitiesOfOneDeviceShareItsTokens() async throws {
+        try await AuthBench.run { bench in
+            func shown(by seed: UInt8, platform: Platform = .ios, device: UUIDText) async throws {
+                var identity = TestIdentity(seed)
+                (identity.device, identity.platform) = (device, platform)
+                _ = try await bench.login(identity, more: #","pushToken":"shared","voipToken":"too""#)
+                bench.wait(.seconds(1))
+            }
+            func holders() async throws -> Set<String> {
+                let ids = try await bench.sql(
+                    """
+                    SELECT auth.whisper_id_text(whisper_id) FROM auth.push_tokens
+                    WHERE push_token = 'shared' AND voip_token = 'too'
+                    """)
+                return Set(ids.split(separator: "\n").map(String.init))
+            }
+            func ids(_ seeds: ClosedRange<UInt8>) -> Set<String> { Set(seeds.map { "\(TestIdentity($0).id())" }) }
+            let phone = UUIDText.random()
+            for seed in UInt8(1)...8 { try await shown(by: seed, device: phone) }
+            #expect(try await holders() == ids(1...8))
+            // The ninth takes the place of the one that showed it longest ago.
+            try await shown(by: 1, device: phone)
+            try await shown(by: 9, device: phone)
+            #expect(try await holders() == ids(3...9).union(ids(1...1)))
+            // The device id alone is not enough, and another device takes it from all.
+            try await shown(by: 10, platform: .android, device: phone)
+            #expect(try await holders() == ids(10...10))
+            for seed in UInt8(1)...3 { try await shown(by: seed, device: phone) }
+            try await shown(by: 11, device: .random())
+            #expect(try await holders() == ids(11...11))
+        }
+    }
+
+    /// A provider that refuses a token refuses it for all who share it.
+    @Test func aRejectedTokenIsClearedForAllWhoShareIt() async throws {
+        try await AuthBench.run { bench in
+            let phone = UUIDText.random()
+            for seed in UInt8(1)...3 {
+                var identity = TestIdentity(seed)
+                identity.device = phone
+                _ = try await bench.login(identity, more: #","pushToken":"shared""#)
+            }
+            let other = try await bench.login(TestIdentity(4), more: #","pushToken":"another""#)
+            bench.wait(.seconds(1))
+            let rejected = RejectedToken(
+                identity: TestIdentity(2).id(), kind: .push, tokenHash: SHA256.hash(Array("shared".utf8)),
+                asOf: bench.now)
+            #expect(try await DeviceTable().clear([rejected], in: bench.pool) == 3)
+            #expect(
+                try await bench.sql("SELECT auth.whisper_id_text(whisper_id) FROM auth.push_tokens")
+                    == "\(other.session.caller.identity)")
+            // A token that was shown again meanwhile stays with all.
+            bench.wait(.seconds(1))
+            for seed in UInt8(1)...2 {
+                var identity = TestIdentity(seed)
+                identity.device = phone
+                _ = try await bench.login(identity, more: #","pushToken":"shared""#)
+            }
+            #expect(try await DeviceTable().clear([rejected], in: bench.pool) == 0)
+        }
+    }
+
+    @Test func aPushTokenBelongsToTheDeviceThatShowedItLast() async throws {
         try await AuthBench.run { bench in
             let bob = TestIdentity(2)
             let owner = "SELECT auth.whisper_id_text(whisper_id), push_token, voip_token FROM auth.push_tokens"

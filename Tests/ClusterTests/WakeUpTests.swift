@@ -10,10 +10,10 @@ import Testing
 @Suite(.cluster(PushWorld.configure), .serialized) struct WakeUps {
     /// Somebody with a push token who has gone away.
     fileprivate func sleeper(
-        platform: String = "ios", token: String? = nil, voip: String? = nil
+        platform: String = "ios", device: String = newUUID(), token: String? = nil, voip: String? = nil
     ) async throws -> (phone: Phone, token: String) {
         let token = token ?? Keys.random(32).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-        let phone = try await Cluster.phone(Person(platform: platform))
+        let phone = try await Cluster.phone(Person(device: device, platform: platform))
         var tokens: Fields = ["pushToken": token]
         tokens["voipToken"] = voip
         try await phone.ask("update_tokens", tokens).expecting("tokens_updated")
@@ -40,6 +40,15 @@ import Testing
     private func tokens(of phone: Phone) async throws -> String {
         try await Cluster.database(
             "SELECT COALESCE(push_token, '-') FROM auth.devices WHERE auth.whisper_id_text(whisper_id) = '\(phone.id)'")
+    }
+
+    /// The second identity of a phone shows the phone's token, too. The first one is woken as before.
+    @Test func theFirstOfTwoIdentitiesOnAPhoneIsWoken() async throws {
+        let device = newUUID()
+        let (ann, token) = try await self.sleeper(device: device)
+        let (bob, _) = try await self.sleeper(device: device, token: token)
+        for phone in [ann, bob] { #expect(try await self.tokens(of: phone) == token) }
+        try await self.mail(to: ann, token: token)
     }
 
     @Test func offlineMailWakesAPhoneAndItsComingBackIsCounted() async throws {

@@ -148,5 +148,6 @@ package struct Auth: Sendable {
         Migration(version: 12, name: "invitations", sql: PackageResources._12_invitations_sql),
         Migration(version: 13, name: "erasures", sql: PackageResources._13_erasures_sql),
         Migration(version: 14, name: "clients", sql: PackageResources._14_clients_sql),
+        Migration(version: 15, name: "shared tokens", sql: PackageResources._15_shared_tokens_sql),
     ]
 }

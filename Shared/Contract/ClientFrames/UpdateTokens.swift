@@ -15,7 +15,8 @@ package struct UpdateTokens: ClientFrame {
     package static let definition: FrameDefinition = FrameDefinition(
         "update_tokens",
         about:
-            "Exchanges the device's push tokens. An absent one is kept, `null` clears it. A token's last owner has it.",
+            "Exchanges the device's push tokens. An absent one is kept, `null` clears it. "
+                + "A token is of the device that showed it last: up to eight of its identities share it.",
         route: .service(.auth), rate: Rates.updateTokens,
         fields: CommonFields.privileged + [
             Self.pushToken.field, Self.voipToken.field,

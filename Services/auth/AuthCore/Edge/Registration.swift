@@ -178,7 +178,7 @@ package struct Registration: Sendable {
                     case .refused(let why): reason = why
                     }
                 } catch .unique {
-                    // Whoever was in the way is done: the keys have an identity now, or the token another owner.
+                    // The competing transaction has committed: the keys are registered.
                 } catch .conflict {}
                 known = try await self.identities.holders(of: claim)
                 // Known keys log in, whoever may register.

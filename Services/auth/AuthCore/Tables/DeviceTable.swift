@@ -32,7 +32,7 @@ package struct DeviceTable: Sendable {
             """)
     }
 
-    /// Changes push tokens. A token that is set is taken from the device that had it. Concurrent changes with the same
+    /// Changes push tokens. A token that is set is taken from another device that had it (`taking`). Concurrent changes with the same
     /// token wait for each other: with retries only, the last of many would run out of retries.
     package func setTokens(
         of device: Device, push: UpdateTokens.Change, voip: UpdateTokens.Change, at now: StoreTime,
@@ -41,7 +41,7 @@ package struct DeviceTable: Sendable {
         let (push, voip) = (StoredChange(push), StoredChange(voip))
         var pipeline = Pipeline()
         pipeline.add(
-            Self.taking(push: push.token, voip: voip.token, for: device.identity, device.storedID, at: now))
+            Self.taking(push: push.token, voip: voip.token, for: device, at: now))
         pipeline.add(
             """
             INSERT INTO auth.devices AS mine (
@@ -59,11 +59,12 @@ package struct DeviceTable: Sendable {
         _ = try await transaction.pipeline(pipeline)
     }
 
-    /// Takes tokens from other devices that have them. Transactions with the same token wait for each other.
+    /// Takes tokens from other devices that have them. Identities of the same device keep them, up to
+    /// `AuthLimits.identitiesOfTokenMax` with this one: those beyond have shown theirs longest ago. Transactions with the same token wait
+    /// for each other.
     /// - Parameter session: SHA-256 of a token. If given, tokens are taken only if this session exists.
     static func taking(
-        push: String?, voip: String?, for identity: WhisperID, _ device: PostgresUUID, at now: StoreTime,
-        ifSession session: Bytes32? = nil
+        push: String?, voip: String?, for device: Device, at now: StoreTime, ifSession session: Bytes32? = nil
     ) -> [SQL] {
         guard push != nil || voip != nil else { return [] }
         return [
@@ -73,11 +74,18 @@ package struct DeviceTable: Sendable {
                 WHERE token IS NOT NULL ORDER BY key) AS tokens
             """,
             """
-            UPDATE auth.devices
+            UPDATE auth.devices AS other
             SET push_token = CASE WHEN push_token = \(push) THEN NULL ELSE push_token END,
                 voip_token = CASE WHEN voip_token = \(voip) THEN NULL ELSE voip_token END,
                 updated_at = \(now)
-            WHERE (push_token = \(push) OR voip_token = \(voip)) AND (whisper_id <> \(identity) OR device_id <> \(device))
+            WHERE (push_token = \(push) OR voip_token = \(voip))
+                AND (whisper_id <> \(device.identity) OR device_id <> \(device.storedID))
+                AND (device_id <> \(device.storedID) OR platform <> \(device.platform.rawValue) OR (
+                    SELECT count(*) FROM auth.devices AS newer
+                    WHERE (newer.push_token = \(push) OR newer.voip_token = \(voip))
+                        AND newer.whisper_id <> \(device.identity)
+                        AND (newer.updated_at, newer.whisper_id) > (other.updated_at, other.whisper_id)
+                ) >= \(Int64(AuthLimits.identitiesOfTokenMax - 1)))
                 AND (\(session)::bytea IS NULL OR EXISTS (SELECT FROM auth.sessions WHERE token_hash = \(session)))
             """,
         ]
@@ -90,7 +98,8 @@ package struct DeviceTable: Sendable {
             """)
     }
 
-    /// Takes tokens from their devices: those that are still the same, and have not been shown again since.
+    /// Takes tokens from their devices, and from all identities that share them: those that are still the same, and have not been shown
+    /// again since.
     /// - Returns: how many were.
     package func clear(_ tokens: [RejectedToken], in pool: PostgresPool) async throws(StoreError) -> Int {
         let isPush = tokens.map { $0.kind == .push }
@@ -99,20 +108,22 @@ package struct DeviceTable: Sendable {
         let push = pipeline.add(
             Statement(
                 affecting: """
-                    UPDATE auth.devices SET push_token = NULL
+                    UPDATE auth.devices AS sharer SET push_token = NULL
                     FROM unnest(\(tokens.map(\.identity)), \(isPush), \(tokens.map(\.tokenHash)), \(tokens.map(\.asOf)))
                         AS gone (id, is_push, hash, as_of)
-                    WHERE whisper_id = gone.id AND gone.is_push AND sha256(convert_to(push_token, 'UTF8')) = gone.hash
-                        AND updated_at <= gone.as_of
+                    JOIN auth.devices AS woken ON woken.whisper_id = gone.id AND gone.is_push
+                        AND sha256(convert_to(woken.push_token, 'UTF8')) = gone.hash AND woken.updated_at <= gone.as_of
+                    WHERE sharer.push_token = woken.push_token AND sharer.updated_at <= gone.as_of
                     """))
         let voip = pipeline.add(
             Statement(
                 affecting: """
-                    UPDATE auth.devices SET voip_token = NULL
+                    UPDATE auth.devices AS sharer SET voip_token = NULL
                     FROM unnest(\(tokens.map(\.identity)), \(isPush), \(tokens.map(\.tokenHash)), \(tokens.map(\.asOf)))
                         AS gone (id, is_push, hash, as_of)
-                    WHERE whisper_id = gone.id AND NOT gone.is_push AND sha256(convert_to(voip_token, 'UTF8')) = gone.hash
-                        AND updated_at <= gone.as_of
+                    JOIN auth.devices AS woken ON woken.whisper_id = gone.id AND NOT gone.is_push
+                        AND sha256(convert_to(woken.voip_token, 'UTF8')) = gone.hash AND woken.updated_at <= gone.as_of
+                    WHERE sharer.voip_token = woken.voip_token AND sharer.updated_at <= gone.as_of
                     """))
         let cleared = try await pool.pipeline(pipeline)
         return try cleared[push] + cleared[voip]

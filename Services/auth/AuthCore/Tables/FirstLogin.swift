@@ -33,15 +33,14 @@ struct FirstLogin: Sendable {
         case refused(RefusalReason)
     }
 
-    /// - Returns: for its outcome. The pipeline throws `.unique` if another transaction has registered one of the keys, or one of the
-    ///   tokens, meanwhile.
+    /// - Returns: for its outcome. The pipeline throws `.unique` if another transaction has registered one of the keys meanwhile.
     func add(to pipeline: inout Pipeline) -> Pipeline.Ticket<Outcome> {
         let outcome = pipeline.add(self.statement)
         // The session exists if the identity was added. Only then is the device stored, and takes its tokens from others.
         pipeline.add(
             DeviceTable.taking(
-                push: self.pushToken, voip: self.voipToken, for: self.identity.whisperID,
-                PostgresUUID(self.session.device), at: self.now, ifSession: self.session.tokenHash))
+                push: self.pushToken, voip: self.voipToken, for: DeviceTable.Device(of: self.session), at: self.now,
+                ifSession: self.session.tokenHash))
         pipeline.add(
             """
             INSERT INTO auth.devices (whisper_id, device_id, platform, push_token, voip_token, updated_at, client)
