@@ -39,6 +39,8 @@ public struct CoreConfiguration: Sendable, Equatable {
     public var platform: Platform
     /// `nil`: the server is not told.
     public var client: Client?
+    /// The installation's id, a UUID, if it has several identities: these share its push token, up to eight. `nil`: each store draws its own.
+    public var device: String?
     public var keyKind: KeyKind
     /// Where phones nearby are found: `unix:` and the path of a socket.
     public var radio: String?
@@ -47,13 +49,15 @@ public struct CoreConfiguration: Sendable, Equatable {
 
     public init(
         folder: String, server: String, authorityFile: String? = nil, platform: Platform = .android,
-        client: Client? = nil, keyKind: KeyKind = .raw, radio: String? = nil, logLevel: LogLevel? = nil
+        client: Client? = nil, device: String? = nil, keyKind: KeyKind = .raw, radio: String? = nil,
+        logLevel: LogLevel? = nil
     ) {
         self.folder = folder
         self.server = server
         self.authorityFile = authorityFile
         self.platform = platform
         self.client = client
+        self.device = device
         self.keyKind = keyKind
         self.radio = radio
         self.logLevel = logLevel
@@ -90,6 +94,12 @@ public struct CoreConfiguration: Sendable, Equatable {
         "client", about: "Kind of the program. The server counts them. Without it the server is not told."
     ).optional
 
+    private static let deviceId = TypedField.text(
+        "deviceId", 36...36,
+        about:
+            "The installation's id, a UUID, if it has several identities: these share its push token. Else each store draws one."
+    ).optional
+
     private static let keyKind = TypedField<KeyKind>.choice(
         "keyKind", about: "The kind of key: 32 random bytes (`raw`, the default), or a passphrase of 1 to 1,024 bytes."
     ).optional
@@ -106,7 +116,7 @@ public struct CoreConfiguration: Sendable, Equatable {
 
     package static let schema = ObjectSchema([
         Self.dir.field, Self.serverUrl.field, Self.caFile.field, Self.platform.field, Self.client.field,
-        Self.keyKind.field, Self.radio.field, Self.logLevel.field,
+        Self.deviceId.field, Self.keyKind.field, Self.radio.field, Self.logLevel.field,
     ])
 
     /// Reads the configuration of `wsp_open`.
@@ -117,7 +127,8 @@ public struct CoreConfiguration: Sendable, Equatable {
             self.init(
                 folder: try payload[Self.dir], server: try payload[Self.serverUrl],
                 authorityFile: try payload[Self.caFile], platform: try payload[Self.platform] ?? .android,
-                client: try payload[Self.client], keyKind: try payload[Self.keyKind] ?? .raw,
+                client: try payload[Self.client], device: try payload[Self.deviceId],
+                keyKind: try payload[Self.keyKind] ?? .raw,
                 radio: try payload[Self.radio],
                 logLevel: try payload[Self.logLevel])
         } catch let error as CoreError {
@@ -128,6 +139,7 @@ public struct CoreConfiguration: Sendable, Equatable {
         guard ServerAddress(self.server) != nil else {
             throw CoreError(.config, "must look like wss://chat.example or ws://127.0.0.1:8080", field: "serverUrl")
         }
+        if let device, UUIDText(device) == nil { throw CoreError(.config, "is not a UUID", field: "deviceId") }
         if let radio, !radio.hasPrefix(Self.radioPrefix) || radio == Self.radioPrefix {
             throw CoreError(.config, "must look like unix:/run/radio.sock", field: "radio")
         }

@@ -338,6 +338,8 @@ import Testing
             (#"{"dir":"/x","serverUrl":"ws://x","platform":"linux"}"#, "platform"),
             (#"{"dir":"/x","serverUrl":"ws://x","logLevel":"trace"}"#, "logLevel"),
             (#"{"dir":"/x","serverUrl":"ws://x","client":"toaster"}"#, "client"),
+            (#"{"dir":"/x","serverUrl":"ws://x","deviceId":"0f8fad5b-d9cb-469f-a165-70867728950"}"#, "deviceId"),
+            (#"{"dir":"/x","serverUrl":"ws://x","deviceId":"0f8fad5b-d9cb-469f-a165-7086772895zz"}"#, "deviceId"),
         ] as [(String, String?)] {
             #expect("\(json)") {
                 _ = try CoreConfiguration(json: Array(json.utf8))
@@ -360,6 +362,25 @@ import Testing
         try await self.online(core)
         #expect(server.kinds == [client?.rawValue, client?.rawValue])
         await core.close()
+    }
+
+    /// Two identities of one program share its push token if they log in from one device.
+    @Test(arguments: ["0f8fad5b-d9cb-469f-a165-70867728950e", nil]) func identitiesLogInFromOneDevice(
+        device: String?
+    ) async throws {
+        let server = self.server
+        for name in ["ann", "bob"] {
+            let core = try Core.open(
+                CoreConfiguration(folder: self.folder.path + "/" + name, server: "ws://127.0.0.1:1", device: device),
+                link: { _ in server })
+            try await self.perform(core, "identity_create")
+            try await self.online(core)
+            await core.close()
+        }
+        let devices = server.devices
+        #expect(devices.count == 4 && devices[0] == devices[1] && devices[2] == devices[3])
+        #expect((devices[0] == devices[2]) == (device != nil))
+        if let device { #expect(devices[0] == device) }
     }
 
     @Test func aFolderHasOneCoreAndSuspendingLetsGoOfIt() async throws {

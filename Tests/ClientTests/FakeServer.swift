@@ -114,6 +114,7 @@ final class FakeServer: ServerLink {
         var seen: [String] = []
         /// Kinds of clients, as each frame of a login has named them.
         var kinds: [String?] = []
+        var devices: [String?] = []
         var receipts: [String] = []
         var logins = 0
         var keyQuestions = 0
@@ -140,6 +141,7 @@ final class FakeServer: ServerLink {
     /// Types of all frames.
     var seen: [String] { self.state.withLock { $0.seen } }
     var kinds: [String?] { self.state.withLock { $0.kinds } }
+    var devices: [String?] { self.state.withLock { $0.devices } }
     /// `status messageId`, as they came.
     var receipts: [String] { self.state.withLock { $0.receipts } }
     /// Questions for somebody's keys.
@@ -320,7 +322,10 @@ final class FakeServer: ServerLink {
         let payload = frame.payload
         self.state.withLock { state in
             state.seen.append(frame.type)
-            if frame.type.hasPrefix("register_") { state.kinds.append(payload.client) }
+            if frame.type.hasPrefix("register_") {
+                state.kinds.append(payload.client)
+                state.devices.append(payload.deviceId)
+            }
         }
         let now = Int64(Date().timeIntervalSince1970 * 1_000)
         let ban = self.state.withLock { $0.faults.ban }

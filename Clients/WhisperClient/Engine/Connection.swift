@@ -218,8 +218,9 @@ extension WhisperClient {
                 self.loginNamesID = withID
                 self.write(
                     RegisterBegin(
-                        whisperID: withID ? self.id : nil, deviceID: self.deviceID, platform: self.platform,
-                        client: self.kind),
+                        whisperID: withID ? self.id : nil, deviceID: self.deviceID,
+                        platform: self.installation.platform,
+                        client: self.installation.kind),
                     .register)
             case .sendProof: self.sendProof()
             case .bound:
@@ -294,9 +295,9 @@ extension WhisperClient {
         guard let invitation = self.withStore({ try self.store.settings.invitation() }) else { return }
         self.write(
             RegisterProof(
-                challengeID: challenge.challengeID, deviceID: self.deviceID, platform: self.platform,
+                challengeID: challenge.challengeID, deviceID: self.deviceID, platform: self.installation.platform,
                 whisperID: self.loginNamesID ? self.id : nil, encPublicKey: keys.box, signPublicKey: keys.sign,
-                signature: signature, invitation: invitation?.text, client: self.kind),
+                signature: signature, invitation: invitation?.text, client: self.installation.kind),
             .register)
     }
 

@@ -1,6 +1,19 @@
 package import Contract
 package import Logging
 
+/// The program that a client is part of, as the server learns it.
+package struct Installation: Sendable {
+    /// The contract knows two; everything that is not iOS calls itself the other.
+    package var platform = Platform.android
+    package var kind: ClientKind?
+    /// Its id, if it has several identities: they share a push token. `nil`: the store draws one.
+    package var device: UUIDText?
+
+    package init(platform: Platform = .android, kind: ClientKind? = nil, device: UUIDText? = nil) {
+        (self.platform, self.kind, self.device) = (platform, kind, device)
+    }
+}
+
 /// One identity on one device: keeps the conversation with the server going and the store true.
 ///
 /// `run` is the client's life; everything else may be called at any time, with or without a connection.
@@ -13,9 +26,7 @@ package actor WhisperClient {
     let keys: IdentityKeys
     package nonisolated let store: ClientStore
     let server: any ServerLink
-    /// The contract knows two; everything that is not iOS calls itself the other.
-    let platform: Platform
-    let kind: ClientKind?
+    let installation: Installation
     let deviceID: UUIDText
     let logger: Logger
     private let profile: Profile
@@ -79,12 +90,11 @@ package actor WhisperClient {
 
     /// - Parameters:
     ///   - server: the network, or a script in tests.
-    ///   - kind: what the server is told that we are.
     ///   - wallClock: of this device. It may be wrong, and be set at any time.
     ///   - observer: is told each event at once, on the client's own queue. It must not block, and not call back.
     package init(
-        profile: Profile, server: any ServerLink, platform: Platform = .android, kind: ClientKind? = nil,
-        logger: Logger, wallClock: @escaping @Sendable () -> Timestamp = { .now },
+        profile: Profile, server: any ServerLink, installation: Installation = Installation(), logger: Logger,
+        wallClock: @escaping @Sendable () -> Timestamp = { .now },
         observer: (@Sendable (ClientEvent) -> Void)? = nil
     ) throws(ClientStoreError) {
         self.profile = profile
@@ -108,12 +118,12 @@ package actor WhisperClient {
         self.calls = Calls(keys: profile.keys, store: profile.store, logger: logger)
         self.nearby = Nearby(keys: profile.keys, store: profile.store, logger: logger)
         self.server = server
-        self.platform = platform
-        self.kind = kind
+        self.installation = installation
         self.logger = logger
         self.observer = observer
         self.wallClock = wallClock
-        self.deviceID = try profile.store.settings.deviceID()
+        self.deviceID =
+            if let device = installation.device { device } else { try profile.store.settings.deviceID() }
         self.id = try profile.store.settings.whisperID()
         self.token = try profile.store.settings.session()
         self.session = SessionMachine(knowsID: self.id != nil, at: .now)

@@ -17,8 +17,7 @@ final class OpenCore: Sendable {
     let profile: Profile
     let holds = Holds()
     private let server: any ServerLink
-    private let platform: Platform
-    private let kind: ClientKind?
+    private let installation: Installation
     private let logger: Logger
     private let observer: @Sendable (ClientEvent) -> Void
     private let radio: @Sendable () -> (any NearbyLink)?
@@ -31,14 +30,16 @@ final class OpenCore: Sendable {
     ) throws(CoreError) {
         self.profile = profile
         self.server = server
-        self.platform = configuration.platform == .ios ? .ios : .android
-        self.kind = configuration.client.flatMap { ClientKind(rawValue: $0.rawValue) }
+        self.installation = Installation(
+            platform: configuration.platform == .ios ? .ios : .android,
+            kind: configuration.client.flatMap { ClientKind(rawValue: $0.rawValue) },
+            device: configuration.device.flatMap { UUIDText($0) })
         self.logger = logger
         self.observer = observer
         self.radio = radio
         do throws(ClientStoreError) {
             let client = try WhisperClient(
-                profile: profile, server: server, platform: self.platform, kind: self.kind, logger: logger,
+                profile: profile, server: server, installation: self.installation, logger: logger,
                 observer: observer)
             self.running = Mutex(Running(client: client))
             Self.begin(client)
@@ -64,7 +65,7 @@ final class OpenCore: Sendable {
             if running.hasLived {
                 do throws(ClientStoreError) {
                     running.client = try WhisperClient(
-                        profile: self.profile, server: self.server, platform: self.platform, kind: self.kind,
+                        profile: self.profile, server: self.server, installation: self.installation,
                         logger: self.logger, observer: self.observer)
                 } catch {
                     throw CoreError(of: error)

@@ -35,7 +35,8 @@ const char *wsp_version(void);
 /*
  * Opens a folder, or makes it. It does not connect: the verb connect does.
  * config_json: {"dir":…,"serverUrl":…,"caFile"?:…,"platform"?:"ios"|"android","keyKind"?:"raw"|"passphrase","radio"?:…,
- * "client"?:"phone"|"tablet"|"desktop"|"web"|"terminal"|"daemon"|"bot","logLevel"?:"debug"|"info"|"notice"|"warning"|"error"}, at most 65,536 bytes and a NUL.
+ * "client"?:"phone"|"tablet"|"desktop"|"web"|"terminal"|"daemon"|"bot","deviceId"?:…,
+ * "logLevel"?:"debug"|"info"|"notice"|"warning"|"error"}, at most 65,536 bytes and a NUL.
  * key, key_len: seals the store. 32 random bytes, or with the keyKind "passphrase" 1 to 1,024 bytes. The key is copied, and
  * erased once the core is closed. A plain store is sealed with it, once; the words are erased then. NULL, 0: a plain store.
  * confirm: "error", "yesUp" or "yesUpDown": whether a store of an earlier release may be brought up to date, and with the last
