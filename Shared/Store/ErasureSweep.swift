@@ -12,7 +12,7 @@ package struct OpenErasure: Hashable, Sendable {
     package var isSettled: Bool
 }
 
-/// A part of an erasure: what one owner erases. The names are those of `auth.erasure_parts`.
+/// A part of an erasure that an `ErasureSweep` erases. `auth.erasure_parts` has these names, and `ledger`, which `LedgerWalk` enters.
 package enum ErasurePart: String, CaseIterable, Sendable {
     case auth, router, calls, live, rooms, push, attachments
 }

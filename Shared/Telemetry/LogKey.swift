@@ -12,7 +12,6 @@ package enum LogKey: String, CaseIterable, Sendable {
     case groupId
     case callId
     case erasureId
-    case jobId
     case wakeId
     /// See `AnswerAddress.trace`.
     case trace

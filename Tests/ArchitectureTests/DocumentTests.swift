@@ -53,7 +53,7 @@ import Testing
                 .flatMap { $0.1.split { ".:()/".contains($0) } }.map(String.init))
         try #require(names.count > 50)
         let found = Set(
-            try Self.shell(
+            try SourceTree.shell(
                 """
                 git ls-files | tr './' '\\n'
                 git ls-files -z '*.swift' '*.sql' '*.h' | xargs -0 cat | tr -cs 'A-Za-z0-9_' '\\n' | sort -u
@@ -69,7 +69,7 @@ import Testing
             page.matches(of: #/(?m)^#+ (\d+[a-z]?(?:\.\d+)?)\.? /#).map { "contract \($0.1)" }
             + page.matches(of: #/\*\*(\d+[a-z]?\.\d+[a-z]?)\*\*/#).map { "contract \($0.1)" }
             + page.matches(of: #/\*\*spec ([\d.]+)\*\*/#).map { "spec \($0.1)" }
-        let cited = try Self.shell(
+        let cited = try SourceTree.shell(
             "git grep -hoiE '(contract|spec) §[0-9][0-9a-z.]*((,| and| or| to|–)? ?§[0-9][0-9a-z.]*)*'")
         var citations: Set<String> = []
         for line in cited.split(separator: "\n") {
@@ -82,20 +82,6 @@ import Testing
         }
         try #require(citations.count > 60)
         #expect(citations.subtracting(sections).sorted() == [], "docs/contract.md has no such section")
-    }
-
-    /// In the folder of the project.
-    private static func shell(_ script: String) throws -> String {
-        let shell = Process()
-        shell.executableURL = URL(filePath: "/bin/sh")
-        shell.arguments = ["-c", script]
-        shell.currentDirectoryURL = SourceTree.root
-        let output = Pipe()
-        shell.standardOutput = output
-        try shell.run()
-        let text = try output.fileHandleForReading.readToEnd() ?? Data()
-        shell.waitUntilExit()
-        return String(decoding: text, as: UTF8.self)
     }
 
     /// Figures are measured in one place. README repeats the most important.

@@ -28,6 +28,17 @@ import Testing
     /// Sentences of comments that begin with a word in place of a subject.
     private static let sentencesWithoutSubjectMax = 35
 
+    /// Names of commands, which the compiler starts; of the C library; of protocols of other packages; words of the wire and of C.
+    private static let usedFromOutside: Set = [
+        "AdminCommand", "ChaosCommand", "LoadCommand", "WhisperCommand", "cancelQueries", "channelReadComplete",
+        "destroyCounter", "destroyMeter", "destroyRecorder", "destroyTimer", "handlerAdded", "initiateAAAAQuery",
+        "initiateAQuery", "PGRES_COPY_IN", "PGRES_FATAL_ERROR", "PGRES_PIPELINE_ABORTED", "PGRES_PIPELINE_SYNC",
+        "SQLITE_BLOB", "SQLITE_FLOAT", "SQLITE_INTEGER", "SQLITE_TEXT", "accountDeleteBegin", "registerBegin",
+        "registerProof", "wsp_abi_version", "wsp_close", "wsp_export", "wsp_file_open", "wsp_file_seal",
+        "wsp_free", "wsp_import", "wsp_interrupt", "wsp_media_open", "wsp_media_seal", "wsp_open", "wsp_parse_text",
+        "wsp_rekey", "wsp_resume", "wsp_schema", "wsp_send", "wsp_suspend", "wsp_version", "wsp_wipe",
+    ]
+
     @Test func functionsFitOnAScreen() {
         var long: [String: Int] = [:]
         for file in SourceTree.files {
@@ -53,6 +64,26 @@ import Testing
         let most = Self.sentencesWithoutSubjectMax
         #expect(sentences.count <= most, "\(sentences.suffix(20).joined(separator: "\n"))")
         #expect(sentences.count > most - 20, "lower the bound to \(sentences.count)")
+    }
+
+    /// A declaration whose name stands nowhere else in code is used by nothing.
+    @Test func declarationsAreUsed() throws {
+        let names = try SourceTree.shell(
+            #"""
+            export LC_ALL=C
+            declared() {
+                grep -rhoE --include='*.swift' --exclude=Wordlist.swift \
+                    '^ *(@?[a-z()]+ )*(func|var|let|case|struct|class|enum|actor|protocol|typealias) [A-Za-z_0-9]+' \
+                    Shared Services Clients Tools | sed 's/.* //' | sort -u
+            }
+            once() {
+                find Shared Services Clients Tools TestSupport Tests -name '*.swift' ! -name RatchetTests.swift \
+                    -exec grep -hv '^ *//' {} + | grep -oE '[A-Za-z_][A-Za-z0-9_]*' | sort | uniq -u
+            }
+            { declared; once; } | sort | uniq -d
+            """#)
+        let unused = Set(names.split(separator: "\n").map(String.init))
+        #expect(unused.symmetricDifference(Self.usedFromOutside).sorted() == [])
     }
 
     @Test func functionsTypesAndSentencesAreSeen() {

@@ -40,6 +40,21 @@ enum SourceTree {
         let text = (try? String(contentsOf: Self.root.appending(path: path), encoding: .utf8)) ?? ""
         return text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     }
+
+    /// Runs a script in the folder of the project.
+    /// - Returns: its output.
+    static func shell(_ script: String) throws -> String {
+        let shell = Process()
+        shell.executableURL = URL(filePath: "/bin/sh")
+        shell.arguments = ["-c", script]
+        shell.currentDirectoryURL = Self.root
+        let output = Pipe()
+        shell.standardOutput = output
+        try shell.run()
+        let text = try output.fileHandleForReading.readToEnd() ?? Data()
+        shell.waitUntilExit()
+        return String(decoding: text, as: UTF8.self)
+    }
 }
 
 extension SourceTree.File {

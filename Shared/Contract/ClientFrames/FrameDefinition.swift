@@ -13,7 +13,7 @@ package final class FrameDefinition: Sendable {
         case ownMailbox
         /// Any instance of a service, which reads the payload by the same schema.
         case service(ServiceName)
-        /// The calls process that owns the share of the conversation or profile named by this field (`LiveShare`).
+        /// The calls process that owns the share of the conversation, profile or room named by this field (`LiveShare`, `RoomShare`).
         case share(of: String)
         /// The calls process that owns the caller's own share.
         case ownShare

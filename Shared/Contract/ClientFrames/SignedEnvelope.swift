@@ -13,7 +13,8 @@ package struct SignedEnvelope: Sendable {
     /// Without unknown fields.
     private let attachment: Payload?
 
-    /// Where the envelope's fields stand in a schema.
+    /// Where the envelope's fields stand in a schema. A new field needs its place here and its line in `write`; else it is lost without an
+    /// error. A field for routers alone is left out of `write` if the envelope is relayed.
     struct Places: Sendable {
         let messageID, from, to, msgType, timestamp, nonce, ciphertext, sig, replyTo, reactions, attachment: Int
         let groupID: Int?
