@@ -643,10 +643,14 @@ public final class Core: Sendable {
     package func leaveEventsToSeats() { self.feeds.remove(self.feed) }
 
     /// A place for one more program, which reads events faster than it does them: `CoreLimits.eventsUnacknowledgedMax`.
-    /// - Parameter handOver: how long the program waits for the one before it to be gone.
+    /// - Parameters:
+    ///   - handOver: how long the program waits for the one before it to be gone.
+    ///   - grace: how long things that it holds stay open when it has gone. The next program of its consumer takes them.
     /// - Returns: `nil` if there are `CoreLimits.seatsMax` already, or the core is closed.
-    package func seat(handOver: DispatchTimeInterval = CoreLimits.handOver) -> CoreSeat? {
-        let feed = EventFeed(handOver: handOver, read: self.source.events)
+    package func seat(
+        handOver: DispatchTimeInterval = CoreLimits.handOver, grace: Duration = .zero
+    ) -> CoreSeat? {
+        let feed = EventFeed(handOver: handOver, grace: grace, read: self.source.events)
         feed.bound(unacknowledged: CoreLimits.eventsUnacknowledgedMax)
         return self.feeds.add(feed) ? CoreSeat(self, feed) : nil
     }
@@ -680,13 +684,11 @@ public final class Core: Sendable {
     func remove(_ seat: CoreSeat) {
         self.feeds.remove(seat.feed)
         guard let opened = try? self.opened() else { return }
-        // The program that would wait for these ends has gone. No end waits for the answer to another.
-        for thing in opened.holds.left(by: seat.feed) {
-            Task {
-                guard opened.holds.things(of: seat.feed).contains(thing) else { return }
-                await opened.end(thing)
-                opened.holds.release(thing, by: seat.feed)
-            }
+        guard seat.feed.grace > .zero else { return opened.endThings(of: seat.feed) }
+        // Nobody waits: the program may have gone for good.
+        Task {
+            try? await Task.sleep(for: seat.feed.grace)
+            opened.endThings(of: seat.feed)
         }
     }
 

@@ -81,12 +81,14 @@ final class EventFeed: Sendable {
 
     /// How long its reader waits for the one before it to be gone.
     let handOver: DispatchTimeInterval
+    /// How long things that its program holds stay open when the program has gone.
+    let grace: Duration
 
     init(
-        handOver: DispatchTimeInterval = CoreLimits.handOver,
+        handOver: DispatchTimeInterval = CoreLimits.handOver, grace: Duration = .zero,
         read: @escaping @Sendable (Int64) throws -> [(number: Int64, event: [UInt8])]
     ) {
-        (self.handOver, self.read) = (handOver, read)
+        (self.handOver, self.grace, self.read) = (handOver, grace, read)
     }
 
     // MARK: Writing

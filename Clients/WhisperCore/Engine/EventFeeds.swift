@@ -7,9 +7,18 @@ final class EventFeeds: Sendable {
         var feeds: [EventFeed] = []
         /// The feed that reads for each consumer.
         var readers: [String: EventFeed] = [:]
+        /// The feed with a grace that read for each consumer before.
+        var before: [String: EventFeed] = [:]
         /// Readers waiting until a consumer has no reader.
         var waiting: [DispatchSemaphore] = []
         var isClosed = false
+
+        @discardableResult
+        mutating func removeReader(of consumer: String) -> EventFeed? {
+            let reader = self.readers.removeValue(forKey: consumer)
+            if let reader, reader.grace > .zero { self.before[consumer] = reader }
+            return reader
+        }
 
         /// Ends the waits, if there are any.
         mutating func wakeAll() {
@@ -45,7 +54,7 @@ final class EventFeeds: Sendable {
     func remove(_ feed: EventFeed) {
         self.state.withLock { state in
             state.feeds.removeAll { $0 === feed }
-            state.readers = state.readers.filter { $0.value !== feed }
+            for (consumer, reader) in state.readers where reader === feed { state.removeReader(of: consumer) }
             state.wakeAll()
         }
         feed.close()
@@ -135,11 +144,16 @@ final class EventFeeds: Sendable {
     func take(_ consumer: String, telling event: [UInt8]) {
         let reader = self.state.withLock { state in
             defer { state.wakeAll() }
-            return state.readers.removeValue(forKey: consumer)
+            return state.removeReader(of: consumer)
         }
         guard let reader else { return }
         reader.unsubscribe(consumer)
         reader.push(event, .passing)
+    }
+
+    /// The feed with a grace that read for a consumer before. The next call gives none.
+    func takeFeed(before consumer: String) -> EventFeed? {
+        self.state.withLock { $0.before.removeValue(forKey: consumer) }
     }
 
     /// The feed that reads for a consumer, if any.

@@ -81,6 +81,15 @@ final class Holds: Sendable {
         self.state.withLock { state in state.holders.filter { $0.value === feed }.map(\.key) }
     }
 
+    /// A program that comes back within the grace of the one before it holds what that one held.
+    func inherit(by feed: EventFeed, from before: EventFeed) {
+        self.state.withLock { state in
+            for (thing, holder) in state.holders where holder === before && !state.ending.contains(thing) {
+                state.holders[thing] = feed
+            }
+        }
+    }
+
     /// Whichever program asks for the end of something: who held it then holds it no longer.
     func ending(_ thing: Thing, _ end: () async throws -> Void) async rethrows {
         let holder = self.state.withLock { $0.holders[thing] }
@@ -104,6 +113,13 @@ struct Holder: Sendable {
     let holds: Holds
     let feeds: EventFeeds
     let feed: EventFeed
+
+    /// The live conversation that it holds. If there are several: one in which we whisper.
+    var conversation: ConversationID? {
+        let things = self.holds.things(of: self.feed)
+        let own = things.compactMap { if case .whispering(let id) = $0 { id } else { nil } }
+        return own.first ?? things.compactMap { if case .listening(let id) = $0 { id } else { nil } }.first
+    }
 
     /// From here on the thing ends with the program. Doing it twice is harmless.
     /// - Parameter isOpen: whether it is open already, so that it is not this program's to end.
@@ -157,8 +173,20 @@ extension OpenCore {
         await Blocking.run { holds.waitForEnd(of: isAwaited, until: .now() + CoreLimits.handOver) }
     }
 
-    /// Ends a thing held by a program that is gone. A thing that is not open any more stays as it is.
-    func end(_ thing: Holds.Thing) async {
+    /// Ends everything that a program holds which is gone.
+    func endThings(of feed: EventFeed) {
+        // The program that would wait for these ends has gone. No end waits for the answer to another.
+        for thing in self.holds.left(by: feed) {
+            Task {
+                guard self.holds.things(of: feed).contains(thing) else { return }
+                await self.end(thing)
+                self.holds.release(thing, by: feed)
+            }
+        }
+    }
+
+    /// A thing that is not open any more stays as it is.
+    private func end(_ thing: Holds.Thing) async {
         let client = self.client
         switch thing {
         case .whispering(let id): try? await client.with { try await $0.streams.stop(in: id, $0) }

@@ -49,6 +49,9 @@ extension EventDefinition {
         Self.live(
             "liveKeysChanged", about: "From here on content is sealed with new keys.",
             [Field("generation", .integer(LiveLimits.generations))], sample: #","generation":2"#),
+        Self.live(
+            "liveSaid", about: "A completed line of ours has gone out, under this number.",
+            Shapes.liveLine, sample: #","line":1,"text":"Is this thing on?""#),
         // Streams of others.
         Self.live("liveWaiting", about: "The whisperer is to decide about us."),
         Self.live(
@@ -68,8 +71,7 @@ extension EventDefinition {
             [Field("text", .text(Shapes.liveTexts))], sample: #","text":"Is this th""#),
         Self.live(
             "liveLine", about: "A completed line. Each number comes once, and may come late.",
-            [Field("line", .integer(LiveLimits.lineNumbers)), Field("text", .text(Shapes.liveTexts))],
-            sample: #","line":1,"text":"Is this thing on?""#),
+            Shapes.liveLine, sample: #","line":1,"text":"Is this thing on?""#),
         Self.live(
             "liveMissing", about: "These lines are missing, and no longer waited for.",
             [Field("from", .integer(LiveLimits.lineNumbers)), Field("to", .integer(LiveLimits.lineNumbers))],
@@ -135,6 +137,9 @@ extension EventText {
         case .keysChanged(let generation):
             begin("liveKeysChanged")
             json.add("generation", Int64(generation))
+        case .said(let number, let text):
+            begin("liveSaid")
+            Shapes.write(number, text, &json)
         case .waiting: begin("liveWaiting")
         case .joined(let state, let isTranscribed):
             begin("liveJoined")
@@ -151,8 +156,7 @@ extension EventText {
             json.add("text", text.string)
         case .heard(.line(let number, let text)):
             begin("liveLine")
-            json.add("line", Int64(number))
-            json.add("text", text.string)
+            Shapes.write(number, text, &json)
         case .heard(.missing(let lines)):
             begin("liveMissing")
             json.add("from", Int64(lines.lowerBound))
@@ -168,10 +172,7 @@ extension EventText {
         case .heard(.resync), .heard(.join): return nil
         case .over(let end, let note):
             begin("liveEnded")
-            switch end {
-            case .refused(let reason): json.add("reason", reason.rawValue)
-            case .notFound, .forbidden, .broken: json.add("reason", "\(end)")
-            }
+            json.add("reason", Shapes.reason(of: end))
             json.add("note", note)
         }
         return Self.envelope(json.finished(), number: nil, account: account)

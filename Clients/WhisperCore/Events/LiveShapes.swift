@@ -8,6 +8,20 @@ extension Shapes {
     static let listenerName = Field("name", .text(1...200), about: "As they call themselves. Nobody has checked it.")
     static let liveTexts = 0...LiveLimits.textBytesMax
 
+    static let liveLine = [Field("line", .integer(LiveLimits.lineNumbers)), Field("text", .text(Self.liveTexts))]
+
+    static func write(_ number: Int, _ text: LiveText, _ json: inout JSONWriter) {
+        json.add("line", Int64(number))
+        json.add("text", text.string)
+    }
+
+    static func reason(of end: ListeningMachine.End) -> String {
+        switch end {
+        case .refused(let reason): reason.rawValue
+        case .notFound, .forbidden, .broken: "\(end)"
+        }
+    }
+
     static let ownConversation = ObjectSchema([
         Self.conversationID,
         Field("name", .text(1...64), about: "As it is called here."),

@@ -31,6 +31,9 @@ extension Verb {
                 let isFull = try opened.store.events.consumers().count >= ClientLimits.consumersMax
                 throw isFull ? CoreError(.tooMany, field: "consumer") : CoreError(.unknownConsumer, field: "after")
             }
+            if let before = reader.feeds.takeFeed(before: consumer) {
+                opened.holds.inherit(by: reader.feed, from: before)
+            }
             json.add("acked", progress.acknowledged)
             json.add("newest", progress.newest)
             json.add("isKnown", isKnown)

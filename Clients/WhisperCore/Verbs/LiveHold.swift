@@ -1,12 +1,13 @@
 import Contract
 import WhisperClient
 
-extension Verb {
-    private enum Part: String, CaseIterable, Sendable {
-        case whisperer, listener
-    }
+/// Our part in a live conversation.
+enum LiveRole: String, CaseIterable, Sendable {
+    case whisperer, listener
+}
 
-    private static let part = TypedField<Part>.choice("as", about: "Whether we whisper or listen there.")
+extension Verb {
+    private static let part = TypedField<LiveRole>.choice("as", about: "Whether we whisper or listen there.")
 
     static let liveHold = Verb(
         "live_hold", of: "live",

@@ -97,7 +97,7 @@ package enum VerbCatalogue {
         .roomTurn, .roomLeave, .roomClose, .roomPurge,
         .liveCreate, .liveUpdate, .liveDelete, .liveList, .liveKnown,
         .liveHold, .liveStart, .liveType, .liveLine, .liveCue, .liveStop,
-        .liveRoster, .liveAccept, .liveRefuse, .liveRemove,
+        .liveGet, .liveRoster, .liveAccept, .liveRefuse, .liveRemove,
         .liveLook, .liveListen, .liveLeave, .liveAttention,
         .liveTranscripts, .liveShare, .liveUnshare, .liveForget,
         .profileShare, .profileJoin, .profileGet, .profileRemove, .profileLeave,

@@ -51,6 +51,8 @@ final class AppDoor: HTTPDoor {
     var idle: TimeAmount? { .seconds(60) }
     /// A reload is seen at once. A second window asks the person.
     var handOver: DispatchTimeInterval { .milliseconds(500) }
+    /// A reload keeps streams and rooms.
+    var grace: Duration { .seconds(10) }
 
     let headers: HTTPHeaders = [
         "cache-control": "no-store",

@@ -51,6 +51,9 @@ extension LiveNews {
         case "liveKeysChanged":
             guard let generation = json.integer("generation") else { return nil }
             self = .keysChanged(generation: Int(generation))
+        case "liveSaid":
+            guard let number = json.integer("line"), let text = json.liveText else { return nil }
+            self = .said(Int(number), text)
         default: return nil
         }
     }

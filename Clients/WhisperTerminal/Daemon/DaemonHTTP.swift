@@ -88,9 +88,9 @@ final class DaemonHTTP: Sendable {
     /// - Returns: a seat for one more stream; `nil` if there is none.
     func seat() -> CoreSeat? {
         self.counts.withLock { counts in
-            guard counts.streams < Self.streamsMax, let seat = self.core.seat(handOver: self.door.handOver) else {
-                return nil
-            }
+            guard counts.streams < Self.streamsMax,
+                let seat = self.core.seat(handOver: self.door.handOver, grace: self.door.grace)
+            else { return nil }
             counts.streams += 1
             return seat
         }

@@ -12,6 +12,8 @@ protocol HTTPDoor: Sendable {
     var idle: TimeAmount? { get }
     /// How long a reader of events waits for the one before it to be gone.
     var handOver: DispatchTimeInterval { get }
+    /// How long things that a reader of events holds stay open when its stream has gone.
+    var grace: Duration { get }
 
     /// Whether the other end of a new connection may say anything.
     func admits(_ channel: any Channel) -> Bool
@@ -71,6 +73,7 @@ struct BearerDoor: HTTPDoor {
 }
 
 extension HTTPDoor {
+    var grace: Duration { .zero }
     func allows(consumer: String) -> Bool { true }
     func streamHeaders(of head: HTTPRequestHead) -> HTTPHeaders { [:] }
     func streamBegan() {}

@@ -26,7 +26,7 @@ func describe(_ news: LiveNews, hint: (PrincipalID) -> String) -> String? {
     case .attention(_, let name, .slower): "! \(harmlessLine(name)) asks you to go slower."
     case .keysChanged(let generation): "● New keys are in use (number \(generation))."
     case .refused(let code): "✗ The server refuses the stream (\(code.rawValue))."
-    case .waiting, .joined, .state, .heard, .over: nil
+    case .said, .waiting, .joined, .state, .heard, .over: nil
     }
 }
 

@@ -215,6 +215,43 @@ import Testing
         await core.close()
     }
 
+    /// A window that is loaded anew goes on with what it held, and so does one that takes its place.
+    @Test func aProgramThatComesBackKeepsWhatItHeld() async throws {
+        let ann = try await self.hosts.offline("ann")
+        let id = try #require(
+            try await ann.perform(#"live_create {"name":"talk","whisperer":"Ann"}"#)["conversation"]?["conversationId"]?
+                .string)
+        let named = #"{"conversationId":"\#(id)"}"#
+        let core = ann.core
+        core.leaveEventsToSeats()
+        func seat(_ consumer: String, grace: Duration, takes: Bool = false) async throws -> CoreSeat {
+            let seat = try #require(core.seat(grace: grace))
+            _ = try await seat.subscribe(to: consumer, takes: takes)
+            return seat
+        }
+        let one = try await seat("app", grace: .seconds(600))
+        #expect(try await self.ask(core, one, "live_get").string == "notFound")
+        let hold = #"{"conversationId":"\#(id)","as":"whisperer"}"#
+        #expect(try await self.ask(core, one, "live_hold", hold)["type"]?.string == "held")
+        try await self.ask(core, one, "live_start", named)
+        one.leave()
+        let other = try await seat("other", grace: .seconds(600))
+        #expect(try await self.ask(core, other, "live_get").string == "notFound")
+        #expect(try await self.ask(core, other, "live_get", named)["role"]?.string == "whisperer")
+        let two = try await seat("app", grace: .seconds(600))
+        #expect(try await self.ask(core, two, "live_get")["conversationId"]?.string == id)
+        let three = try await seat("app", grace: .milliseconds(10), takes: true)
+        #expect(try await self.ask(core, three, "live_get")["conversationId"]?.string == id)
+        two.leave()
+        #expect(try await self.ask(core, three, "live_get")["conversationId"]?.string == id)
+        // It has gone for good.
+        three.leave()
+        while try await self.ask(core, other, "live_roster", named).string != "notFound" { await Task.yield() }
+        let four = try await seat("app", grace: .zero)
+        #expect(try await self.ask(core, four, "live_get").string == "notFound")
+        await core.close()
+    }
+
     /// The end of a stream whose program has gone does not end the stream that another program begins at once.
     @Test func theEndOfAProgramIsOverBeforeAnotherStreamBegins() async throws {
         let ann = try await self.hosts.offline("ann")

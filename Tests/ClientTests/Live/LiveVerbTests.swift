@@ -33,15 +33,23 @@ import Testing
         for verb in ["live_type", "live_line"] {
             #expect(try await ann.refusal("\(verb) {\(named),\"text\":\"x\"}") == "notFound conversationId")
         }
+        for parameters in [named, #""before":1"#] {
+            #expect(try await ann.refusal("live_get {\(parameters)}") == "notFound conversationId")
+        }
         try await ann.perform("live_start {\(named)}")
         try await ann.perform(#"live_type {\#(named),"text":"Is th"}"#)
         // Saying it again does not begin anew.
         try await ann.perform("live_start {\(named)}")
-        try await ann.perform(#"live_type {\#(named),"text":"Is this on?\nY"}"#)
+        let typed = try await ann.perform(#"live_type {\#(named),"text":"Is this on?\nY"}"#)
+        #expect(typed["text"]?.string == "Y")
         try await ann.perform(#"live_line {\#(named),"text":"in between"}"#)
         try await ann.perform(#"live_cue {\#(named),"sound":"air-horn"}"#)
         #expect(try await ann.refusal(#"live_cue {\#(named),"sound":"air-horn","say":"x"}"#) == "invalidField sound")
         #expect(try await ann.refusal("live_cue {\(named)}") == "invalidField sound")
+        let view = try await ann.perform("live_get {\(named)}")
+        #expect(view["role"]?.string == "whisperer" && view["state"]?.string == "starting")
+        #expect(view["text"]?.string == "Y" && view["lines"]?.elements == [] && view["hasOlder"] == .bool(false))
+        #expect(view["waiting"]?.elements == [.string("Is this on?"), .string("in between")])
         // Content waiting for a server that is away has a bound.
         var refusal: String?
         for _ in 0..<WhispererMachine.queueMax where refusal == nil {
@@ -63,6 +71,46 @@ import Testing
         let changed = try await ann.perform("live_known")["own"]?[0]
         #expect(changed?["title"]?.string == "Talk 2" && changed?["link"] != own?["link"])
         await ann.core.close()
+    }
+
+    /// What has gone out is told by an event, and found by a program that has missed it.
+    @Test func completedLinesAreShownAgain() async throws {
+        let ann = try await self.hosts.online("ann")
+        let own = try await ann.perform(#"live_create {"name":"talk","whisperer":"Ann"}"#)["conversation"]
+        let named = #""conversationId":"\#(try #require(own?["conversationId"]?.string))""#
+        try await ann.perform("live_start {\(named)}")
+        try await ann.next("liveStarted")
+        try await ann.perform(#"live_type {\#(named),"text":"One\nTwo\nThree\nHalf"}"#)
+        for (number, text) in [(1, "One"), (2, "Two"), (3, "Three")] {
+            let said = try await ann.next("liveSaid")
+            #expect(said["line"]?.integer == Int64(number) && said["text"]?.string == text)
+        }
+        func lines(_ more: String = "") async throws -> [String?] {
+            let view = try await ann.perform("live_get {\(named)\(more)}")
+            #expect(view["state"]?.string == "live" && view["waiting"]?.elements == [] && view["contentId"] != nil)
+            #expect(view["text"]?.string == "Half")
+            return view["lines"]?.elements.map { $0["text"]?.string } ?? []
+        }
+        #expect(try await lines() == ["One", "Two", "Three"])
+        #expect(try await lines(#","before":3"#) == ["One", "Two"])
+        await ann.core.close()
+    }
+
+    @Test func linesComeByPagesAndInTheOrderOfNumbers() {
+        var heard = HeardLines()
+        for number in [2, 4, 1, 3] { heard.add(number, LiveText("\(number)")!) }
+        #expect(heard.lines.map(\.number) == [1, 2, 3, 4])
+        let view = LiveView(
+            state: .joined(.live), content: nil, isTranscribed: false, text: LiveText(), lines: heard.lines, waiting: []
+        )
+        for (before, numbers, hasOlder) in [
+            (nil, [3, 4], true), (4, [2, 3], true), (3, [1, 2], false), (1, [], false),
+        ] {
+            let page = view.page(before: before, most: 2)
+            #expect(page.lines.map(\.number) == numbers && page.hasOlder == hasOlder)
+        }
+        for number in 5...HeardLines.keptMax + 1 { heard.add(number, LiveText()) }
+        #expect(heard.lines.count == HeardLines.keptMax && heard.lines.first?.number == 2)
     }
 
     @Test func whatFitsNoConversationIsRefused() async throws {
@@ -95,6 +143,7 @@ import Testing
         return [
             (.started(isResumed: true), "liveStarted"), (.refused(.forbidden), "liveFailed"),
             (.asks(bob, name: "Bob", note: "hello"), "liveKnocked"), (.keysChanged(generation: 2), "liveKeysChanged"),
+            (.said(1, text), "liveSaid"),
             (.waiting, "liveWaiting"),
             (.joined(.live, isTranscribed: true), "liveJoined"), (.heard(.began(.random())), "liveBegan"),
             (.heard(.text(LiveText())), "liveText"), (.heard(.line(1, text)), "liveLine"),

@@ -20,6 +20,7 @@ look = bob.ask("live_look", link=own["link"])
 assert (look["title"], look["whisperer"], look["state"], look["isTranscribed"]) == ("A talk", "Ann", "live", True), look
 bob.ask("live_listen", link=own["link"], name="Bob", note="it is me")
 bob.wait("liveWaiting")
+assert bob.command("live_get", **named)["state"] == "waiting"
 knock = ann.wait("liveKnocked")["event"]
 assert (knock["listener"], knock["name"], knock["note"]) == (bob_id, "Bob", "it is me"), knock
 assert [one["listener"] for one in ann.command("live_roster", **named)["callers"]] == [bob_id]
@@ -41,6 +42,13 @@ ann.command("live_line", text="(in between)", **named)
 heard = [bob.wait("liveLine")["event"] for _ in range(2)]
 assert [(one["line"], one["text"]) for one in heard] == [(1, "Is this on?"), (2, "(in between)")], heard
 bob.wait("liveText", lambda event: event["text"] == "Ye")
+assert [ann.wait("liveSaid")["event"]["line"] for _ in range(2)] == [1, 2]
+# A program that has seen no event finds the same.
+for peer, role in ((ann, "whisperer"), (bob, "listener")):
+    view = peer.command("live_get", **named)
+    assert (view["role"], view["state"], view["text"], view["isTranscribed"]) == (role, "live", "Ye", True), view
+    assert [(one["line"], one["text"]) for one in view["lines"]] == [(1, "Is this on?"), (2, "(in between)")], view
+    assert (view["hasOlder"], view["waiting"]) == (False, []), view
 ann.command("live_cue", sound="bike-bell", **named)
 assert bob.wait("liveCue")["event"]["sound"] == "bike-bell"
 bob.command("live_attention", want="slower", **named)
@@ -55,6 +63,8 @@ bob.ask("live_listen", name="Bob", **named)
 bob.wait("liveJoined")
 ann.command("live_remove", listener=bob_id, **named)
 assert bob.wait("liveEnded")["event"]["reason"] == "removed"
+view = bob.command("live_get", **named)
+assert (view["state"], view["reason"]) == ("over", "removed"), view
 ann.wait("liveListener", lambda event: event["status"] == "refused" and event["joined"] == 0)
 
 ann.ask("live_stop", **named)

@@ -14,10 +14,37 @@ private struct Listening {
     /// Answers to questions up to this one belong to an earlier visit. They may arrive after the user left and listens
     /// again.
     let askedBefore: UInt64
+    /// The stream, as the server last described it.
+    var stream = ListenerMachine.Stream.State.idle
+    var isTranscribed = false
+    var lines = HeardLines()
+    /// The whisperer's note at the end.
+    var lastWord: String?
 
     mutating func disconnected() {
         self.machine.disconnected()
         self.ears.disconnected()
+    }
+
+    mutating func keep(_ action: ListenerMachine.Action) {
+        switch action {
+        case .began: self.lines = HeardLines()
+        case .line(let number, let text): self.lines.add(number, text)
+        default: break
+        }
+    }
+
+    var view: LiveView {
+        let state: LiveView.State =
+            switch self.machine.state {
+            case .away, .asking: .joining
+            case .waiting: .waiting
+            case .joined: .joined(self.stream)
+            case .over(let end): .over(end, note: self.lastWord)
+            }
+        return LiveView(
+            state: state, content: self.ears.content, isTranscribed: self.isTranscribed, text: self.ears.text,
+            lines: self.lines.lines, waiting: [])
     }
 }
 
@@ -65,6 +92,9 @@ package final class HeardStreams {
     }
 
     package func isListening(to id: ConversationID) -> Bool { self.listening[id] != nil }
+
+    /// - Returns: `nil` if the user does not listen there.
+    package func view(of id: ConversationID) -> LiveView? { self.listening[id]?.view }
 
     func state(of id: ConversationID) -> ListeningMachine.State? { self.listening[id]?.machine.state }
 
@@ -135,6 +165,7 @@ package final class HeardStreams {
     private func tellIfOver(_ id: ConversationID, note: String? = nil, _ host: isolated some LiveHost) {
         guard case .over(let end)? = self.listening[id]?.machine.state else { return }
         self.listening[id]?.ears.disconnected()
+        self.listening[id]?.lastWord = note
         host.publish(.over(end, note: note), of: id)
     }
 
@@ -216,6 +247,8 @@ package final class HeardStreams {
         }
         let isNews = self.listening[id]?.machine.joined() == true
         let stream = ListenerMachine.Stream(Self.state(joined.state), content: joined.content, epoch: joined.epoch)
+        self.listening[id]?.stream = stream.state
+        self.listening[id]?.isTranscribed = joined.isTranscribed
         let actions = self.listening[id]?.ears.joined(stream, seq: joined.seq, line: joined.line ?? 0, at: .now)
         if isNews { host.publish(.joined(joined.state, isTranscribed: joined.isTranscribed), of: id) }
         self.perform(actions ?? [], of: id, host)
@@ -239,6 +272,8 @@ package final class HeardStreams {
             case .ended: .ended
             }
         let stream = ListenerMachine.Stream(now, content: state.content, epoch: state.epoch)
+        self.listening[id]?.stream = now
+        self.listening[id]?.isTranscribed = state.isTranscribed
         let actions = self.listening[id]?.ears.changed(stream, at: .now)
         host.publish(.state(state.state), of: id)
         self.perform(actions ?? [], of: id, host)
@@ -262,7 +297,9 @@ package final class HeardStreams {
             case .join:
                 guard let step = self.listening[id]?.machine.keyIsMissing() else { continue }
                 host.begin { await $0.heard.listen(id, step, $0) }
-            case .began, .text, .line, .missing, .cue: host.publish(.heard(action), of: id)
+            case .began, .text, .line, .missing, .cue:
+                self.listening[id]?.keep(action)
+                host.publish(.heard(action), of: id)
             }
         }
     }

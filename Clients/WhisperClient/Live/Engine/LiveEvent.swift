@@ -15,6 +15,8 @@ package enum LiveNews: Sendable, Equatable {
     case attention(PrincipalID, name: String, LiveAttention.Want)
     /// Content is sealed with new keys from now on.
     case keysChanged(generation: Int)
+    /// A completed line has gone out.
+    case said(Int, LiveText)
     /// The server refuses to let this device hold the stream.
     case refused(ErrorCode)
 

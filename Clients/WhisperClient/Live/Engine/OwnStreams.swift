@@ -20,6 +20,15 @@ private struct Whispering {
     var joined = 0
     /// Listeners that are present now.
     var present: Set<PrincipalID> = []
+    /// Why this device does not hold the stream, if it does not try to.
+    var end: LiveView.State?
+
+    var view: LiveView {
+        LiveView(
+            state: self.epoch != nil ? .held : self.end ?? .starting, content: self.machine.content,
+            isTranscribed: self.isTranscribed, text: self.machine.text, lines: self.machine.lines,
+            waiting: self.machine.waitingLines)
+    }
 
     func name(_ listener: PrincipalID) -> String {
         self.desk[listener]?.name ?? self.desk.callers.first { $0.listener == listener }?.name ?? "\(listener)"
@@ -80,6 +89,9 @@ package final class OwnStreams {
     }
 
     package func isWhispering(in id: ConversationID) -> Bool { self.whispering[id] != nil }
+
+    /// - Returns: `nil` if the user does not whisper there.
+    package func view(of id: ConversationID) -> LiveView? { self.whispering[id]?.view }
 
     /// Returns when all typed text is written to the connection, or the time is over.
     package func lastWords(in id: ConversationID, within most: Duration, _ host: isolated some LiveHost) async {
@@ -180,7 +192,9 @@ package final class OwnStreams {
                     mayBeginAnew = false
                     self.beginAnew(id, host)
                     continue
-                case .refused(let code?, _) where Self.isFinal(code): return host.publish(.refused(code), of: id)
+                case .refused(let code?, _) where Self.isFinal(code):
+                    self.whispering[id]?.end = .failed(code)
+                    return host.publish(.refused(code), of: id)
                 case .store(let error): return host.storeFailed(error)
                 default: break
                 }
@@ -356,9 +370,14 @@ package final class OwnStreams {
             host.begin { await $0.streams.start(id, $0) }
             return
         }
+        self.stopped(.takenOver, id, host)
+    }
+
+    private func stopped(_ reason: LiveStopped.Reason, _ id: ConversationID, _ host: isolated some LiveHost) {
         self.whispering[id]?.machine.stopped()
         self.whispering[id]?.epoch = nil
-        host.publish(.stopped(.takenOver), of: id)
+        self.whispering[id]?.end = .stopped(reason)
+        host.publish(.stopped(reason), of: id)
     }
 
     // MARK: Frames of the server
@@ -404,6 +423,7 @@ package final class OwnStreams {
         let id = started.conversation
         guard let whispering = self.whispering[id], whispering.machine.content == started.content else { return }
         self.whispering[id]?.epoch = started.epoch
+        self.whispering[id]?.end = nil
         let start = WhispererMachine.Start(
             epoch: started.epoch, generation: started.generation, line: started.line,
             isTranscribed: whispering.isTranscribed)
@@ -530,9 +550,7 @@ package final class OwnStreams {
     private func take(_ stopped: LiveStopped, _ host: isolated some LiveHost) {
         let id = stopped.conversation
         guard self.whispering[id]?.machine.content == stopped.content else { return }
-        self.whispering[id]?.machine.stopped()
-        self.whispering[id]?.epoch = nil
-        host.publish(.stopped(stopped.reason), of: id)
+        self.stopped(stopped.reason, id, host)
     }
 
     private func take(_ attention: LiveAttention, _ host: isolated some LiveHost) {
@@ -565,6 +583,9 @@ package final class OwnStreams {
             let sealed = whispering.conversation.keys.seal(
                 packet, content: whispering.machine.content, nonce: Sodium.random(LiveLimits.nonceBytes))
             host.write(SendLivePacket(packet.header, sealed), .packet(id, packet.header.position))
+            if case .line(let text) = packet.content, packet.header.line > before {
+                host.publish(.said(packet.header.line, text), of: id)
+            }
         }
         if whispering.machine.wantsNextGeneration {
             self.whispering[id]?.grants.rotate()
@@ -578,6 +599,7 @@ package final class OwnStreams {
     func bound(_ host: isolated some LiveHost) {
         for id in self.whispering.keys {
             self.whispering[id]?.machine.stopped()
+            self.whispering[id]?.end = nil
             host.begin { await $0.streams.start(id, $0) }
         }
     }

@@ -29,6 +29,8 @@ struct SentLines {
     /// By number.
     private var lines: [Line] = []
 
+    var all: [NumberedLine] { self.lines.map { NumberedLine(number: $0.number, text: $0.text) } }
+
     subscript(number: Int) -> Line? { self.lines.first { $0.number == number } }
 
     mutating func add(

@@ -227,6 +227,14 @@ package struct WhispererMachine {
     /// Whether this device holds the stream, and may seal with the server's generation.
     private var maySeal: Bool { self.holding.map { $0.generation >= self.lowestGeneration } ?? false }
 
+    /// Lines that were sent and are kept, by number.
+    package var lines: [NumberedLine] { self.sent.all }
+
+    /// Completed lines that wait, in their order.
+    package var waitingLines: [LiveText] {
+        self.queue.compactMap { if case .line(let text) = $0 { text } else { nil } }
+    }
+
     /// Whether all typed text was sent.
     package var isSettled: Bool { self.queue.isEmpty && self.changedAt == nil && self.shown == self.text }
 
