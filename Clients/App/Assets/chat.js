@@ -1,6 +1,5 @@
 // One chat: its messages as a feed, and the composer.
 import * as actions from "./actions.js";
-import { person } from "./dialogs.js";
 import { rpc } from "./door.js";
 import { keyOf } from "./model.js";
 import { dayOf, sameDay, timeOf, wholeTime, words } from "./text.js";
@@ -65,7 +64,7 @@ export class ChatView {
     this.#buildComposer();
     const about = async () => {
       if (this.#group) (await import("./groups.js")).group(model, open.chat, back);
-      else if (!this.#open.isStranger) person(model, open.chat);
+      else if (!this.#open.isStranger) (await import("./dialogs.js")).person(model, open.chat);
     };
     pane.replaceChildren(
       el("header", {}, signButton("back", words.backToChats, back, { class: "sign back" }),

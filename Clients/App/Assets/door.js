@@ -77,6 +77,8 @@ let requests = 0;
 
 /** Does a verb of the core. @returns {Promise<any>} its result @throws {Refusal} */
 export const rpc = (method, params = {}) => send("/rpc", method, params);
+/** The same for verbs that concern this window. */
+export const seated = (method, params = {}) => send(`/rpc?consumer=${consumer}`, method, params);
 /** The same for small verbs, which are done also if the page goes meanwhile. */
 export const lastly = (method, params) => send("/rpc", method, params, true);
 
@@ -97,7 +99,7 @@ export async function ask(method, params = {}) {
   const corrId = crypto.randomUUID();
   const answer = new Promise((resolve) => asked.set(corrId, resolve));
   try {
-    await send(`/rpc?consumer=${consumer}`, method, { ...params, corrId });
+    await seated(method, { ...params, corrId });
     for (let count = 0; count < askedAgainMax; count += 1) {
       const late = new Promise((resolve) => setTimeout(resolve, answeredWithin));
       const { result, error } = await Promise.race([answer, late]) ?? await rpc("answer_get", { of: corrId });

@@ -13,7 +13,7 @@ function people(contacts) {
 }
 
 /** A button that asks once more before it does what cannot be taken back. */
-function twice(label, sure, act, props = {}) {
+export function twice(label, sure, act, props = {}) {
   const first = button(label, () => {
     const second = button(sure, act, { class: "loud" });
     first.replaceWith(second);

@@ -15,6 +15,21 @@ const typingFor = 6_000;
 export const keyOf = (message) => `${message.direction} ${message.chat} ${message.messageId}`;
 export const chatOf = (message) => message.groupId ?? message.chat;
 
+/** A caller meanwhile gets the next reading. @param {() => Promise<void>} read @returns {() => Promise<void>} */
+export function oneAtATime(read) {
+  let reading = Promise.resolve();
+  let next;
+  return () => {
+    next ??= reading.then(() => {
+      next = undefined;
+      const now = read();
+      reading = now.catch(() => {});
+      return now;
+    });
+    return next;
+  };
+}
+
 export class Model {
   /** @type {{hasIdentity: boolean, whisperId?: string, likelyId?: string}} */
   me = { hasIdentity: true };
@@ -37,11 +52,12 @@ export class Model {
   presence = new Map();
   /** @type {any} */
   alarm = null;
+  /** Our part in a live conversation, in words. */
+  live = "";
   #changed;
   #timer;
-  #reading = Promise.resolve();
-  /** @type {Promise<void> | undefined} */
-  #nextReading;
+  /** No older list takes the place of a newer one. */
+  readList = oneAtATime(() => this.#readList());
   /** Events about the connection so far. */
   #connections = 0;
 
@@ -91,17 +107,6 @@ export class Model {
       this.#timer = undefined;
       this.readList().catch(() => {});
     }, listPause);
-  }
-
-  /** One reading at a time: no older list takes the place of a newer one. A caller meanwhile gets the next reading. */
-  readList() {
-    this.#nextReading ??= this.#reading.then(() => {
-      this.#nextReading = undefined;
-      const read = this.#readList();
-      this.#reading = read.catch(() => {});
-      return read;
-    });
-    return this.#nextReading;
   }
 
   async #readList() {

@@ -1,7 +1,6 @@
 // The window: list at one side, chat at the other, and what must be said about the connection.
 import { ChatView } from "./chat.js";
-import { addPerson, myID, settings } from "./dialogs.js";
-import { leave, read, rpc } from "./door.js";
+import { leave, read, rpc, seated } from "./door.js";
 import { applyLooks } from "./looks.js";
 import { chatOf, Model, Open } from "./model.js";
 import { timeInList, words } from "./text.js";
@@ -10,6 +9,10 @@ import { alarm, bdi, button, draw, el, field, keyed, page, say, sentence, set, s
 /** A short loss of the server is nobody's business. */
 const bannerAfter = 2_000;
 const searchPause = 150;
+/** Stands for live conversations where chats have their ids. */
+const livePlace = "live";
+
+const dialogs = () => import("./dialogs.js");
 
 /** A page with one sentence, when there is nothing else to do. */
 export function stopped(text, ...more) {
@@ -38,8 +41,11 @@ class Shell {
   #empty;
   #banner;
   #pane;
-  /** @type {ChatView | null} */
+  /** What the pane shows: a chat, or live conversations. @type {any} */
   #chat = null;
+  #liveRow;
+  /** Loaded when there is a live conversation, or somebody wants one. @type {Promise<import("./live.js").Live> | undefined} */
+  #live;
   #bannerTimer;
 
   constructor(state, connects) {
@@ -54,6 +60,7 @@ class Shell {
   }
 
   #build() {
+    const myID = async () => (await dialogs()).myID(this.#model);
     this.#list = el("ul", { class: "chats" });
     this.#found = el("ul", { class: "chats", id: "found", hidden: true });
     this.#search = el("input", { type: "search", "aria-label": words.search, placeholder: words.search, input: () => this.#searchSoon(), keydown: (event) => this.#keyInSearch(event) });
@@ -61,16 +68,18 @@ class Shell {
     this.#others = el("section", { hidden: true }, el("h2", {}, words.contacts), el("ul", { class: "chats" }));
     this.#empty = el(
       "div", { class: "empty", hidden: true }, el("p", { class: "large" }, words.empty), el("p", {}, words.emptyText),
-      el("div", { class: "buttons" }, button(words.add, () => this.#add(), { class: "main" }), button(words.myCode, () => myID(this.#model))));
+      el("div", { class: "buttons" }, button(words.add, () => this.#add(), { class: "main" }), button(words.myCode, myID)));
+    this.#liveRow = button(words.live, () => this.#go(livePlace), { id: "live" });
     this.#banner = el("div", { class: "banner", role: "status", hidden: true });
     this.#pane = el("section", { id: "pane", "aria-label": words.chat });
     const menu = signButton("more", words.menu, () => this.#openMenu(), { "aria-haspopup": "dialog" });
     this.#main = el(
       "main", { class: "window" }, this.#banner,
       el("nav", { id: "list", "aria-label": words.chats },
-        el("header", {}, el("h1", {}, words.appName), signButton("people", words.myCode, () => myID(this.#model)),
+        el("header", {}, el("h1", {}, words.appName), signButton("people", words.myCode, myID),
           signButton("add", words.add, () => this.#add(), { id: "add" }), menu),
-        el("div", { class: "search" }, this.#search), el("div", { class: "scroll" }, this.#found, this.#requests, this.#list, this.#others, this.#empty)),
+        el("div", { class: "search" }, this.#search), el("div", { class: "scroll" }, this.#found, this.#requests, this.#list, this.#others, this.#empty),
+        el("footer", {}, this.#liveRow)),
       this.#pane);
     document.getElementById("app").replaceChildren(this.#main);
   }
@@ -81,8 +90,9 @@ class Shell {
       began: () => {
         // Events that are not kept may be missing.
         this.#model.readAll().then(() => {
-          if (!this.#model.open) this.#show(history.state?.chat);
+          if (!this.#chat) this.#show(history.state?.chat);
         }, () => {});
+        this.#readLive();
       },
       came: (events) => events.forEach((event) => this.#take(event)),
       lost: () => {
@@ -99,6 +109,7 @@ class Shell {
     if (why === "ended") return stopped(words.stopped);
     const here = button(words.useHere, () => {
       this.#chat = null;
+      this.#live = undefined;
       this.#model = new Model(() => draw(this.#draw));
       this.#build();
       this.run(true);
@@ -108,6 +119,7 @@ class Shell {
 
   #take(event) {
     this.#model.take(event);
+    this.#live?.then((live) => live.take(event));
     if (event.type === "messageReceived") this.#chat?.told(event.message);
     if (event.type === "alarm" && event.kind.endsWith("Keys")) {
       alarm(words.alarm.replaceAll("{name}", () => this.#model.nameOf(event.whisperId)));
@@ -133,6 +145,7 @@ class Shell {
       this.#pane.replaceChildren(el("p", { class: "choose" }, words.choose));
       return this.#model.changed();
     }
+    if (chat === livePlace) return this.#showLive();
     this.#model.open = new Open(this.#model, chat, wanted);
     this.#chat = new ChatView(this.#model, this.#model.open, this.#pane, () => this.#back());
     this.#model.changed();
@@ -142,7 +155,29 @@ class Shell {
     const chat = this.#model.open?.chat;
     history.replaceState({}, "", "/");
     this.#show(undefined);
-    this.#main.querySelector(`[data-key="${CSS.escape(chat ?? "")}"] button`)?.focus();
+    if (chat) this.#main.querySelector(`[data-key="${CSS.escape(chat)}"] button`)?.focus();
+    else this.#liveRow.focus();
+  }
+
+  #loadLive() {
+    this.#live ??= import("./live.js").then(({ Live }) => new Live(this.#model));
+    return this.#live;
+  }
+
+  /** After a reload a live conversation goes on. */
+  async #readLive() {
+    if (!this.#live && !(await seated("live_get").catch(() => null))) return;
+    (await this.#loadLive()).read().catch(() => {});
+  }
+
+  async #showLive() {
+    this.#model.open = null;
+    this.#pane.replaceChildren();
+    const live = await this.#loadLive();
+    await live.read().catch(() => {});
+    if (history.state?.chat !== livePlace || this.#chat) return;
+    this.#chat = live.view(this.#pane, () => this.#back());
+    this.#model.changed();
   }
 
   // MARK: Search
@@ -181,14 +216,14 @@ class Shell {
   }
 
   async #add() {
-    addPerson(this.#model, async (id) => {
+    (await dialogs()).addPerson(this.#model, async (id) => {
       await this.#model.readList();
       this.#go(id);
     });
   }
 
-  #openMenu() {
-    settings(this.#state, this.#model, {
+  async #openMenu() {
+    (await dialogs()).settings(this.#state, this.#model, {
       quit: async () => {
         await leave(true);
         stopped(words.closed);
@@ -199,12 +234,12 @@ class Shell {
   /** @param {KeyboardEvent} event */
   #key(event) {
     if (document.querySelector("dialog[open]")) return;
-    if (event.key === "Escape" && this.#model.open && !event.defaultPrevented) {
+    if (event.key === "Escape" && this.#chat && !event.defaultPrevented) {
       if (!this.#chat?.escape()) this.#back();
     }
     if (event.ctrlKey && event.key === "k") {
       event.preventDefault();
-      if (this.#model.open && innerWidth < 640) this.#back();
+      if (this.#chat && innerWidth < 640) this.#back();
       this.#search.focus();
     }
     if (!event.altKey) return;
@@ -233,6 +268,9 @@ class Shell {
     const { chats, others, hasRead, unread } = this.#model;
     const strangers = chats.filter((row) => row.isStranger);
     document.title = words.title(unread);
+    const live = this.#model.live ? `${words.live}: ${this.#model.live}` : words.live;
+    if (this.#liveRow.textContent !== live) this.#liveRow.textContent = live;
+    set(this.#liveRow, "aria-current", history.state?.chat === livePlace ? "true" : null);
     this.#rowsIn(this.#list, this.#rows());
     this.#requests.hidden = strangers.length === 0;
     this.#rowsIn(this.#requests.lastElementChild, strangers);

@@ -1,6 +1,5 @@
 // Begins: a session, the state of the daemon, and the screen for it.
 import { about, begin, Ended } from "./door.js";
-import { chooseServer, welcome } from "./first.js";
 import { open, stopped } from "./shell.js";
 import { words } from "./text.js";
 
@@ -16,8 +15,10 @@ async function run() {
   }
   sessionStorage.removeItem(reloaded);
   const go = (connects = true) => open(state, connects);
-  if (state.state === "needsServer") return chooseServer(state, go);
-  if (state.state === "noIdentity") return welcome(state, go);
+  if (state.state !== "open") {
+    const { chooseServer, welcome } = await import("./first.js");
+    return state.state === "needsServer" ? chooseServer(state, go) : welcome(state, go);
+  }
   // A program may have decided that a daemon of before is not connected.
   return go(false);
 }

@@ -35,6 +35,7 @@ export const words = {
   appName: "Whisper",
   chats: "Chats",
   chat: "Chat",
+  live: "Live",
   add: "Add somebody",
   myCode: "My Whisper ID",
   menu: "Menu",

@@ -37,6 +37,12 @@ static const struct app_asset assets[] = {
     {"index.html", (const unsigned char[]) {
 #embed "../Assets/index.html" suffix(, 0)
     }},
+    {"live.js", (const unsigned char[]) {
+#embed "../Assets/live.js" suffix(, 0)
+    }},
+    {"livetext.js", (const unsigned char[]) {
+#embed "../Assets/livetext.js" suffix(, 0)
+    }},
     {"looks.js", (const unsigned char[]) {
 #embed "../Assets/looks.js" suffix(, 0)
     }},

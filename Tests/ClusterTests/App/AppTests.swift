@@ -506,11 +506,12 @@ import Testing
     /// The pictures of the documents.
     private static let pictures = [
         "chat-light", "chat-dark", "chat-phone", "list-phone", "words-light", "words-dark", "words-phone",
-        "settings-dark", "group-light",
+        "settings-dark", "group-light", "live-light", "live-dark", "live-phone", "listen-light", "listen-dark",
+        "listen-phone",
     ]
 
     /// Looks at a screen as axe-core does, and leaves a picture if somebody wants one.
-    private static func look(_ page: AppWindow, _ name: String, _ axe: String) async throws {
+    static func look(_ page: AppWindow, _ name: String, _ axe: String) async throws {
         try await PageCluster.examine(page.browser, axe, name)
         let overhang = try await PageCluster.overhang(page.browser) ?? 0
         #expect(overhang <= 0, "\(name) is \(overhang) px too wide")
