@@ -1,5 +1,5 @@
 // Words of live conversations, loaded with them.
-const listen = (count) => (count === 1 ? "1 listens" : `${count || "nobody"} listen${count ? "" : "s"}`);
+const listen = (count) => (count === 1 ? "1 listener" : `${count || "no"} listeners`);
 
 export const words = {
   title: "Live",
