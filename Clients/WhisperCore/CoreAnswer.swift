@@ -23,6 +23,7 @@ extension CoreError {
     package static var closed: CoreError { CoreError(.closed) }
     package static var tooMany: CoreError { CoreError(.tooMany) }
     package static var tooLong: CoreError { CoreError(.tooLong) }
+    package static var noFile: CoreError { CoreError(.notFound, "There is no such file here.") }
     package static var noText: CoreError { CoreError(.invalidCommand, "is NULL") }
     package static func configuration(_ field: String) -> CoreError { CoreError(.config, field: field) }
     package static func noPath(_ field: String) -> CoreError {

@@ -206,7 +206,7 @@ actor ChatControl {
         }
         let name = describe(attachment.details)
         return switch attachment.state {
-        case .complete: [Remark(text: "\(name): saved.", tone: .good)]
+        case .complete, .kept: [Remark(text: "\(name): saved.", tone: .good)]
         case .failed(let failure): [Remark(text: "\(name): not saved, \(describe(failure)).", tone: .bad)]
         case .offered, .waiting: []
         }

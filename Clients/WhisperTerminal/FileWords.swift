@@ -60,7 +60,7 @@ private func words(of poll: Poll) -> String {
 
 private func words(of state: Attachment.State) -> String {
     switch state {
-    case .offered, .complete: ""
+    case .offered, .complete, .kept: ""
     case .waiting: ", on its way"
     case .failed(let failure): ": \(describe(failure))"
     }

@@ -15,6 +15,8 @@ package enum ClientLimits {
     package static let voiceDuration: ClosedRange<Int64> = 1...3_600_000
     /// Slices of a voice note of which the loudness is told.
     package static let waveformSlices = 1...64
+    /// Width and height of a picture, in pixels.
+    package static let imageSide: ClosedRange<Int64> = 1...65_535
     /// The name of a file, in bytes.
     package static let fileNameBytesMax = 255
     /// The MIME type of a file, in bytes.
@@ -27,6 +29,14 @@ package enum ClientLimits {
     package static let downloadsMax = 256
     /// Files that are uploaded or downloaded at once.
     package static let transfersAtOnceMax = 2
+    /// Files that the host gives by pieces at once; with those that wait for their message; and how long they wait.
+    package static let filesComingMax = 2
+    package static let filesGivenMax = 8
+    package static let fileGivenFor = Duration.seconds(600)
+    /// Sealed bytes of the files that are kept for the host. Those unused longest go first.
+    package static let keptBytesMax: Int64 = 500_000_000
+    /// A file of a contact up to so many bytes is worth fetching unasked.
+    package static let fileUnaskedBytesMax: Int64 = 2_000_000
     /// Attempts to write one document of a profile that other devices write, too.
     package static let documentAttemptsMax = 5
     /// Attempts to transfer one file. A download that has got further begins to count anew.

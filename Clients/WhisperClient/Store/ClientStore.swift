@@ -329,6 +329,7 @@ package struct ClientStore: Sendable {
         migrator.registerMigration("extras") { try ExtrasColumns.migrate($0) }
         migrator.registerMigration("timer notes") { try DisappearingTable.migrateNotes($0) }
         migrator.registerMigration("verification") { try ContactTable.migrateVerification($0) }
+        migrator.registerMigration("kept files") { try TransferTable.migrateKept($0) }
         return migrator
     }
 }

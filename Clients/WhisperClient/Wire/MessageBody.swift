@@ -262,6 +262,7 @@ private struct Annex: Codable {
         var nonce: String
         var thumbnail: String?
         var voice: VoiceMembers?
+        var image: Lenient<ImageSize>?
 
         init(_ details: FileDetails, nonce: [UInt8]) {
             self.name = details.name
@@ -270,16 +271,19 @@ private struct Annex: Codable {
             self.nonce = String(decoding: Base64.encode(nonce), as: UTF8.self)
             self.thumbnail = details.thumbnail.map { String(decoding: Base64.encode($0), as: UTF8.self) }
             self.voice = details.voice.map { VoiceMembers($0) }
+            self.image = details.image.map { Lenient($0) }
         }
 
-        /// A name or voice note out of bounds is left out. A size or type out of bounds spoils the whole.
+        /// A name, voice note or size of a picture out of bounds is left out. A size or type out of bounds spoils the whole.
         var details: FileDetails? {
             guard (0...Limits.fileBytesMax).contains(self.size), FileDetails.isType(self.type) else { return nil }
             let thumbnail = self.thumbnail.flatMap { Base64.decode($0) }
             guard thumbnail?.count ?? 0 <= ClientLimits.thumbnailBytesMax else { return nil }
             return FileDetails(
                 name: self.name.flatMap { FileDetails.isName($0) ? $0 : nil }, type: self.type, size: self.size,
-                thumbnail: thumbnail, voice: VoiceNote.isType(self.type) ? self.voice?.note : nil)
+                thumbnail: thumbnail, voice: VoiceNote.isType(self.type) ? self.voice?.note : nil,
+                image: ImageSize.isType(self.type)
+                    ? self.image?.value.flatMap { ImageSize(width: $0.width, height: $0.height) } : nil)
         }
     }
 

@@ -16,14 +16,18 @@ extension Shapes {
             "voice", .object(VoiceShape.schema), .optional,
             about: "The file is a voice note of this length and loudness, as the sender's host measured them."),
         Field(
+            "image", .object(ImageShape.schema), .optional,
+            about: "Width and height of a picture in pixels, as the sender's host measured them: its place can be kept."
+        ),
+        Field(
             "isUnsigned", .bool, .optional,
             about:
                 "True if no signature covers the file: the server can have put another file of the sender in its place, or given it another type. Say so where it is shown."
         ),
         Field(
-            "state", .choice(["offered", "waiting", "complete", "failed"]),
+            "state", .choice(["offered", "waiting", "complete", "kept", "failed"]),
             about:
-                "A received file: `offered` until `attachment_get`, `complete` once it was written. Our own: `waiting` until it is uploaded."
+                "A received file: `offered` until it is asked for, `complete` once it was written, `kept` if the core keeps it. Our own: `waiting` until it is uploaded."
         ),
         Field("reason", .choice(FileFailure.allCases.map(\.rawValue)), .optional, about: "With `failed`."),
     ])
@@ -36,10 +40,12 @@ extension Shapes {
         if details.isUnsigned { json.add("isUnsigned", true) }
         if let thumbnail = details.thumbnail { json.add("thumbnail", base64: thumbnail) }
         json.add(VoiceShape.field, details.voice)
+        json.add(ImageShape.field, details.image)
         switch attachment.state {
         case .offered: json.add("state", "offered")
         case .waiting: json.add("state", "waiting")
         case .complete: json.add("state", "complete")
+        case .kept: json.add("state", "kept")
         case .failed(let failure):
             json.add("state", "failed")
             json.add("reason", failure.rawValue)
@@ -76,6 +82,28 @@ enum VoiceShape {
     private static let waveform = TypedField.base64(
         "waveform", ClientLimits.waveformSlices, about: "The peak of each of equal slices, a byte each."
     ).optional
+}
+
+/// The size of a picture in verbs, answers and events.
+enum ImageShape {
+    static let field = TypedField<ImageSize>.object(
+        "image", Self.schema, about: "Sends a picture: `mimeType` is one of images. The core measures nothing."
+    ) { payload throws(Payload.Corrupted) in
+        guard let image = ImageSize(width: try payload[Self.width], height: try payload[Self.height]) else {
+            throw Payload.Corrupted()
+        }
+        return image
+    } write: { image in
+        var json = JSONWriter(capacity: 64)
+        json.add(Self.width, image.width)
+        json.add(Self.height, image.height)
+        return json.finished()
+    }.optional
+
+    static let schema = ObjectSchema([Self.width.field, Self.height.field])
+
+    private static let width = TypedField.integer("width", ClientLimits.imageSide, about: "Pixels.")
+    private static let height = TypedField.integer("height", ClientLimits.imageSide, about: "Pixels.")
 }
 
 extension EventText {

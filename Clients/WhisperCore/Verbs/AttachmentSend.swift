@@ -5,7 +5,13 @@ extension Verb {
     private static let to = ChatField("chat", about: "A contact or a group.")
     private static let path = TypedField.text(
         "path", 1...ClientLimits.pathBytesMax,
-        about: "Path of the file, which is not needed any more when this answers.")
+        about: "Path of the file, which is not needed any more when this answers."
+    ).optional
+    private static let file = TypedField.uuid(
+        "file",
+        about:
+            "In place of `path`: a file that was given to the door of `whisper app` (docs/app.md). This takes it, and the core keeps it: the state is `kept`."
+    ).optional
     private static let name = TypedField.text(
         "name", 1...ClientLimits.fileNameBytesMax, about: "As the reader is to see it. Default: that of the path."
     ).optional
@@ -34,8 +40,9 @@ extension Verb {
         about:
             "Seals a file and queues a message with it. The file is uploaded now or when the server is back, then the message goes. Later messages do not wait for it.",
         [
-            Self.to.field, Self.path.field, Self.name.field, Self.mimeType.field, Self.text.field,
-            Self.thumbnail.field, VoiceShape.field.field, Self.replyTo.field, Self.replyFrom.field, Self.clientID.field,
+            Self.to.field, Self.path.field, Self.file.field, Self.name.field, Self.mimeType.field, Self.text.field,
+            Self.thumbnail.field, VoiceShape.field.field, ImageShape.field.field, Self.replyTo.field,
+            Self.replyFrom.field, Self.clientID.field,
         ],
         type: "message", [Field("message", .object(Shapes.message))],
         errors: [
@@ -58,14 +65,19 @@ extension Verb {
             guard voice == nil || VoiceNote.isType(type) else {
                 throw CoreError(.invalidField, "needs a type of audio", field: "voice")
             }
+            let image = try parameters[ImageShape.field]
+            guard image == nil || ImageSize.isType(type) else {
+                throw CoreError(.invalidField, "needs a type of images", field: "image")
+            }
+            let source = try Self.source(parameters)
             let author = try parameters[Self.replyFrom]
             let replyTo = try (try parameters[Self.replyTo]).map {
                 try opened.reference(to: $0, in: chat, by: author, field: "replyTo")
             }
             let message = try await opened.with {
                 try await $0.transfers.send(
-                    file: try parameters[Self.path], name: name, type: type,
-                    thumbnail: try parameters[Self.thumbnail], voice: voice, text: try parameters[Self.text] ?? "",
+                    file: source, name: name, type: type, thumbnail: try parameters[Self.thumbnail], voice: voice,
+                    image: image, text: try parameters[Self.text] ?? "",
                     in: chat, id: try parameters[Self.clientID], replyTo: replyTo, $0)
             }
             guard message.place == chat, message.attachment != nil else {
@@ -73,6 +85,14 @@ extension Verb {
             }
             json.add("message", object: message) { Shapes.write($0, &$1) }
         })
+
+    private static func source(_ parameters: Payload) throws -> Transfers.Source {
+        switch (try parameters[Self.path], try parameters[Self.file]) {
+        case (let path?, nil): .path(path)
+        case (nil, let file?): .given(file)
+        default: throw CoreError(.invalidField, "is one of path and file", field: "path")
+        }
+    }
 }
 
 extension CoreError {
@@ -82,6 +102,7 @@ extension CoreError {
         case .file(.tooLarge): self.init(.tooLarge, field: "path")
         case .file: self.init(.file, field: "path")
         case .notFound: self.init(.notFound, field: "messageId")
+        case .noFile: self.init(.notFound, "No file was given under this id, or its time is over.", field: "file")
         case .tooMany: self.init(.tooMany)
         case .store: self.init(.store)
         }

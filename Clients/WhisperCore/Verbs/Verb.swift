@@ -103,7 +103,7 @@ package enum VerbCatalogue {
         .profileShare, .profileJoin, .profileGet, .profileRemove, .profileLeave,
         .profileRead, .profileWrite, .profileRenew,
         .groupCreate, .groupUpdate, .groupLeave, .groupAdmit, .groupList, .groupMembers,
-        .attachmentSend, .attachmentGet, .attachmentCancel,
+        .attachmentSend, .attachmentGet, .attachmentKeep, .attachmentCancel,
         .backupStatus, .storeInfo, .schema, .commandParse,
         .hostGet, .hostSet, .answerGet,
         .eventsSubscribe, .eventsUnsubscribe, .eventsAck, .eventsList,

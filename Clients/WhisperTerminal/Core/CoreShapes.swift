@@ -133,7 +133,7 @@ extension Attachment {
         switch json.string("state") {
         case "offered": state = .offered
         case "waiting": state = .waiting
-        case "complete": state = .complete
+        case "complete", "kept": state = .complete
         case "failed": state = .failed(json.string("reason").flatMap { FileFailure(rawValue: $0) } ?? .rejected)
         default: return nil
         }

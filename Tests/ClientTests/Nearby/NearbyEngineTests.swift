@@ -269,7 +269,7 @@ import Testing
             try await self.meet(alice, bob)
             let (hers, his) = (await alice.events(), await bob.events())
             let file = try await alice.with {
-                try await $0.transfers.send(file: path, type: "text/plain", text: "see", in: .direct(bobID), $0)
+                try await $0.transfers.send(file: .path(path), type: "text/plain", text: "see", in: .direct(bobID), $0)
             }
             await self.came(his, "see")
             await self.settled(hers, file.id, .delivered)

@@ -18,7 +18,9 @@ package enum FileError: Error, Equatable {
     case file(FileFailure)
     /// There is no such message, it has no file, or nothing opens it.
     case notFound
-    /// `ClientLimits.uploadsMax`, or `.downloadsMax`.
+    /// No file was given under this id, or its time is over.
+    case noFile
+    /// `ClientLimits.uploadsMax`, `.downloadsMax`, `.filesComingMax`, or `.filesGivenMax`.
     case tooMany
     case store(ClientStoreError)
 }
@@ -53,6 +55,13 @@ package final class Transfers {
         self.server = server
     }
 
+    /// A host's file to send.
+    package enum Source: Sendable {
+        case path(String)
+        /// A file that was given by pieces. This takes it, whatever comes of it. It stays here for the host to read.
+        case given(UUIDText)
+    }
+
     /// Seals a file and queues a message with it: both are kept when this returns, and the host's file is not needed any
     /// more. Messages that are written later do not wait for it.
     /// - Parameters:
@@ -60,8 +69,9 @@ package final class Transfers {
     ///   - name: `nil` for that of the path, if it can be used.
     ///   - id: of the caller's choice. A message that has it already is returned as it stands.
     package func send(
-        file path: String, name: String? = nil, type: String, thumbnail: [UInt8]? = nil, voice: VoiceNote? = nil,
-        text: String = "", in place: Conversation, id: UUIDText? = nil, replyTo: MessageReference? = nil,
+        file source: Source, name: String? = nil, type: String, thumbnail: [UInt8]? = nil, voice: VoiceNote? = nil,
+        image: ImageSize? = nil, text: String = "", in place: Conversation, id: UUIDText? = nil,
+        replyTo: MessageReference? = nil,
         _ host: isolated some MailHost
     ) async throws(FileError) -> Message {
         do {
@@ -69,26 +79,20 @@ package final class Transfers {
             if let id, let known = try self.store.messages.outgoing(id) { return known }
             if let ownID = host.id, place == .direct(ownID) { throw SendError.toSelf }
             let reader = try self.store.reader(in: place, as: host.id)
-            let local = "\(UUIDText.random())"
-            let secret = FileSecret.random()
-            let size: Int64
-            do throws(FileFailure) {
-                size = try await self.files.seal(path, as: local, secret, sizeMax: Self.sizeMax(ofType: type))
-            } catch {
-                await self.files.remove(local)
-                throw FileError.file(error)
-            }
-            let last = path.split(separator: "/").last.map(String.init)
+            let file = try await Self.sealed(source, type: type, in: self.files)
+            let local = file.local
             let details = FileDetails(
-                name: name ?? last.flatMap { FileDetails.isName($0) ? $0 : nil }, type: type, size: size,
-                thumbnail: thumbnail, voice: voice)
+                name: name ?? file.name, type: type, size: file.size, thumbnail: thumbnail, voice: voice, image: image)
             var message = reader.message(text, id: id, replyTo: replyTo, at: host.serverNow)
             message.attachment = Attachment(details: details, state: .waiting)
             do {
                 message.expires = try self.store.disappearing.seconds(of: message, chosen: nil)
                 // The same command may have come twice meanwhile.
                 let known = try self.store.messages.outgoing(message.id)
-                guard try known == nil && self.store.transfers.queue(message, secret, local: local) else {
+                let isQueued =
+                    try known == nil
+                    && self.store.transfers.queue(message, file.secret, local: local, isKept: file.isKept)
+                guard isQueued else {
                     await self.files.remove(local)
                     guard let known else { throw FileError.tooMany }
                     return known
@@ -112,8 +116,36 @@ package final class Transfers {
         }
     }
 
+    private typealias Sealed = (local: String, name: String?, secret: FileSecret, size: Int64, isKept: Bool)
+
+    /// A host's file, sealed in the folder. `release` or `remove` must follow.
+    private static func sealed(
+        _ source: Source, type: String, in files: TransferFiles
+    ) async throws(FileError) -> Sealed {
+        let sizeMax = Self.sizeMax(ofType: type)
+        switch source {
+        case .path(let path):
+            let (local, secret) = ("\(UUIDText.random())", FileSecret.random())
+            do throws(FileFailure) {
+                let size = try await files.seal(path, as: local, secret, sizeMax: sizeMax)
+                let name = path.split(separator: "/").last.map(String.init)
+                return (local, name.flatMap { FileDetails.isName($0) ? $0 : nil }, secret, size, false)
+            } catch {
+                await files.remove(local)
+                throw .file(error)
+            }
+        case .given(let id):
+            guard let given = await files.take(id) else { throw .noFile }
+            guard given.size <= sizeMax else {
+                await files.remove(given.local)
+                throw .file(.tooLarge)
+            }
+            return (given.local, nil, given.secret, given.size, true)
+        }
+    }
+
     /// Plain bytes of a file that the server takes.
-    static func sizeMax(ofType type: String) -> Int64 {
+    package static func sizeMax(ofType type: String) -> Int64 {
         let sealed =
             if type.hasPrefix("image/") {
                 Limits.imageBytesMax
@@ -126,10 +158,10 @@ package final class Transfers {
     }
 
     /// Downloads the file of a message of theirs to a path, now or when the server is back. It survives restarts.
-    /// - Parameter target: absolute. A file that stands there at the end is replaced.
+    /// - Parameter target: absolute. A file that stands there at the end is replaced. `nil`: it is kept here, sealed.
     /// - Returns: the message as it stands now.
     package func fetch(
-        of id: UUIDText, from author: WhisperID, to target: String, _ host: isolated some MailHost
+        of id: UUIDText, from author: WhisperID, to target: String?, _ host: isolated some MailHost
     ) throws(FileError) -> Message {
         do {
             guard let number = try self.store.transfers.number(of: id, from: author) else { throw FileError.notFound }
@@ -148,6 +180,24 @@ package final class Transfers {
             throw error
         } catch {
             throw .store(error as? ClientStoreError ?? .failed("\(error)"))
+        }
+    }
+
+    /// The plain bytes of a file that is kept here, to be read by pieces.
+    /// - Parameter author: `nil` for a message of ours.
+    package func plain(
+        of id: UUIDText, from author: WhisperID?, _ host: isolated some MailHost
+    ) async throws(FileError) -> PlainFile {
+        let kept: (local: String, secret: FileSecret)?
+        do throws(ClientStoreError) {
+            let number = try self.store.transfers.number(of: id, from: author == host.id ? nil : author)
+            kept = try number.flatMap { number throws(ClientStoreError) in try self.store.transfers.kept(number) }
+        } catch {
+            throw .store(error)
+        }
+        guard let kept else { throw .notFound }
+        do throws(FileFailure) { return try await self.files.plain(kept.local, kept.secret) } catch {
+            throw .file(error)
         }
     }
 
@@ -242,7 +292,7 @@ package final class Transfers {
             host.publish(.changed(message))
             try host.outbox.queued(message.id, in: message.place, host)
         case .complete:
-            if let message = try self.store.transfers.downloaded(transfer.number) { host.publish(.changed(message)) }
+            if let message = try self.store.transfers.downloaded(transfer) { host.publish(.changed(message)) }
             await self.sweep(host)
         case .failed(let failure): try await self.giveUp(transfer, failure, host)
         case .stopped:
@@ -345,7 +395,7 @@ package final class Transfers {
     }
 
     private func download(_ transfer: Transfer, _ host: isolated some MailHost) async -> TransferOutcome {
-        guard let objectKey = transfer.secret.objectKey, let target = transfer.target else { return .failed(.rejected) }
+        guard let objectKey = transfer.secret.objectKey else { return .failed(.rejected) }
         let total = transfer.details.sealedSize
         var start = await self.files.size(of: transfer.local) ?? 0
         if start > total {
@@ -359,7 +409,11 @@ package final class Transfers {
         // A cancelled download leaves nothing at its target.
         guard !Task.isCancelled else { return .stopped }
         do throws(FileFailure) {
-            try await self.files.open(transfer.local, to: target, transfer.secret)
+            if let target = transfer.target {
+                try await self.files.open(transfer.local, to: target, transfer.secret)
+            } else {
+                _ = try await self.files.plain(transfer.local, transfer.secret)
+            }
             return .complete
         } catch {
             guard error == .damaged else { return .failed(error) }

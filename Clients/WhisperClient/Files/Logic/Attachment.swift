@@ -7,6 +7,8 @@ package struct Attachment: Sendable, Equatable {
         case waiting
         /// Ours: the server has it. Theirs: it was written to where the host wanted it.
         case complete
+        /// The same, and its sealed file is kept here for the host to read.
+        case kept
         case failed(FileFailure)
     }
 
@@ -31,19 +33,22 @@ package struct FileDetails: Sendable, Equatable {
     package var thumbnail: [UInt8]?
     /// The file is a voice note. Its type is one of audio.
     package var voice: VoiceNote?
+    /// The file is a picture. Its type is one of images.
+    package var image: ImageSize?
     /// The sealed message says nothing of this file, and no signature covers it: a server can have put another file of the same
     /// sender in its place, or given it another type.
     package var isUnsigned = false
 
     package init(
         name: String?, type: String, size: Int64, thumbnail: [UInt8]? = nil, voice: VoiceNote? = nil,
-        isUnsigned: Bool = false
+        image: ImageSize? = nil, isUnsigned: Bool = false
     ) {
         self.name = name
         self.type = type
         self.size = size
         self.thumbnail = thumbnail
         self.voice = voice
+        self.image = image
         self.isUnsigned = isUnsigned
     }
 
@@ -82,6 +87,21 @@ package struct VoiceNote: Sendable, Equatable {
 
     /// Whether a file of this type can be one.
     package static func isType(_ type: String) -> Bool { type.hasPrefix("audio/") }
+}
+
+/// Width and height of a picture in pixels, as the sender's host measured them. Readers keep its place before they have the file.
+package struct ImageSize: Sendable, Equatable, Codable {
+    package let width: Int64
+    package let height: Int64
+
+    /// - Returns: `nil` beyond `ClientLimits.imageSide`.
+    package init?(width: Int64, height: Int64) {
+        guard ClientLimits.imageSide.contains(width), ClientLimits.imageSide.contains(height) else { return nil }
+        (self.width, self.height) = (width, height)
+    }
+
+    /// Whether a file of this type can be one.
+    package static func isType(_ type: String) -> Bool { type.hasPrefix("image/") }
 }
 
 /// With what a file is found and opened.

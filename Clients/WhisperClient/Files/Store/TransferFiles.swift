@@ -1,3 +1,4 @@
+package import Contract
 import Glibc
 
 /// Sealed files in the profile's folder, while they are uploaded or downloaded. It reads and writes on its own thread.
@@ -10,6 +11,8 @@ package actor TransferFiles {
     package nonisolated let folder: String
     /// Files that no row names yet.
     private var held: Set<String> = []
+    /// Files that the host gives by pieces.
+    private var intake = FileIntake()
 
     /// Suffix of the partial file beside a host's target, until it is complete.
     static let targetSuffix = ".whisper-part"
@@ -26,14 +29,20 @@ package actor TransferFiles {
         let (input, size) = try Self.source(source)
         defer { close(input) }
         guard size <= sizeMax else { throw .tooLarge }
-        mkdir(self.folder, 0o700)
-        self.held.insert(name)
-        let output = glibcOpen(self.path(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard output >= 0 else { throw .unreadable }
+        let output = try self.create(name)
         defer { close(output) }
         try Self.seal(input, size: size, to: output, secret)
         StoreFiles.sync(self.folder)
         return size
+    }
+
+    /// A new file of the folder, which stays until `release` or `remove`.
+    private func create(_ name: String) throws(FileFailure) -> Int32 {
+        mkdir(self.folder, 0o700)
+        self.held.insert(name)
+        let output = glibcOpen(self.path(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard output >= 0 else { throw .unreadable }
+        return output
     }
 
     /// Seals a file of the host's into another one. It has its name only when it is whole.
@@ -70,21 +79,70 @@ package actor TransferFiles {
     private static func seal(
         _ input: Int32, size: Int64, to output: Int32, _ secret: FileSecret
     ) throws(FileFailure) {
-        guard var pieces = SecretboxPieces(key: secret.key, nonce: secret.nonce) else { throw .unreadable }
-        var place: Int64 = 0
-        var number = 0
-        while place < size {
-            let plain = Self.read(input, at: place, count: Int(min(size - place, Int64(SecretboxPieces.pieceBytes))))
-            guard let plain, !plain.isEmpty else { throw .unreadable }
-            let sealed = pieces.crypt(plain, number: number)
-            pieces.authenticate(sealed)
-            guard Self.write(sealed, to: output, at: Int64(SecretboxPieces.tagBytes) + place) else {
+        guard var writer = SealedWriter(output, secret) else { throw .unreadable }
+        while writer.size < size {
+            let count = Int(min(size - writer.size, Int64(SecretboxPieces.pieceBytes)))
+            guard let plain = Self.read(input, at: writer.size, count: count), !plain.isEmpty else {
                 throw .unreadable
             }
-            place += Int64(plain.count)
-            number += 1
+            try writer.add(plain)
         }
-        guard Self.write(pieces.tag(), to: output, at: 0), fsync(output) == 0 else { throw .unreadable }
+        try writer.finish()
+    }
+
+    // MARK: By pieces
+
+    /// Begins a file that the host gives by pieces. `finish` or `drop` must follow.
+    /// - Parameter bytes: of the whole.
+    /// - Throws: `.file(.tooLarge)`, `.tooMany`, `.file(.unreadable)` if it cannot be written.
+    package func begin(bytes: Int64) throws(FileError) -> UUIDText {
+        self.dropOverdue()
+        guard bytes <= Transfers.sizeMax(ofType: "") else { throw .file(.tooLarge) }
+        guard self.intake.hasRoom else { throw .tooMany }
+        let (local, secret) = ("\(UUIDText.random())", FileSecret.random())
+        let output: Int32
+        do throws(FileFailure) { output = try self.create(local) } catch {
+            self.remove(local)
+            throw .file(error)
+        }
+        guard let writer = SealedWriter(output, secret) else { throw .file(.unreadable) }
+        return self.intake.begin(GivenFile(local: local, secret: secret, size: bytes), writer)
+    }
+
+    /// - Parameter plain: all pieces but the last have `SecretboxPieces.pieceBytes`.
+    package func add(_ plain: [UInt8], to id: UUIDText) throws(FileFailure) { try self.intake.add(plain, to: id) }
+
+    /// The file waits for its message.
+    /// - Throws: `.unreadable` if it is not whole, or cannot be written.
+    package func finish(_ id: UUIDText, at now: ContinuousClock.Instant = .now) throws(FileFailure) {
+        try self.intake.finish(id, at: now)
+        Task { [weak self] in
+            try? await Task.sleep(for: ClientLimits.fileGivenFor)
+            await self?.dropOverdue()
+        }
+    }
+
+    package func drop(_ id: UUIDText) { if let local = self.intake.drop(id) { self.remove(local) } }
+
+    /// A file that was given, for a message. `release` or `remove` must follow.
+    func take(_ id: UUIDText, at now: ContinuousClock.Instant = .now) -> GivenFile? {
+        self.dropOverdue(at: now)
+        return self.intake.take(id)
+    }
+
+    private func dropOverdue(at now: ContinuousClock.Instant = .now) {
+        for local in self.intake.dropOverdue(at: now) { self.remove(local) }
+    }
+
+    /// Opens a sealed file to be read by pieces.
+    /// - Throws: `.damaged` if it is not what was sealed; `.unreadable`.
+    func plain(_ name: String, _ secret: FileSecret) throws(FileFailure) -> PlainFile {
+        let input = glibcOpen(self.path(name), O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0)
+        guard input >= 0 else { throw .unreadable }
+        let sealed = try SealedFile(input, secret)
+        // Nothing is decrypted before the tag of the whole is right.
+        try Self.pass(over: sealed.reader, write: nil)
+        return PlainFile(sealed)
     }
 
     /// A row names it now.
@@ -167,13 +225,12 @@ package actor TransferFiles {
     private static func open(
         _ input: Int32, sealedSize: Int64, to target: String, _ secret: FileSecret
     ) throws(FileFailure) {
-        let size = sealedSize - Int64(SecretboxPieces.tagBytes)
-        guard size >= 0, let tag = Self.read(input, at: 0, count: SecretboxPieces.tagBytes) else { throw .damaged }
+        let reader = try SealedReader(input, sealedSize: sealedSize, secret)
         // Nothing is decrypted before the tag of the whole is right.
-        try Self.pass(over: input, size: size, tag: tag, secret, write: nil)
+        try Self.pass(over: reader, write: nil)
         try Self.make(target) { output throws(FileFailure) in
             // Somebody may have written to the sealed file meanwhile.
-            try Self.pass(over: input, size: size, tag: tag, secret, write: output)
+            try Self.pass(over: reader, write: output)
         }
     }
 
@@ -198,31 +255,17 @@ package actor TransferFiles {
     package func removePartial(of target: String) { unlink(target + Self.targetSuffix) }
 
     /// Reads a sealed file once, and decrypts it if it is to be written.
-    private static func pass(
-        over input: Int32, size: Int64, tag: [UInt8], _ secret: FileSecret, write output: Int32?
-    ) throws(FileFailure) {
-        guard var pieces = SecretboxPieces(key: secret.key, nonce: secret.nonce) else { throw .damaged }
+    private static func pass(over reader: SealedReader, write output: Int32?) throws(FileFailure) {
+        var reader = reader
         var place: Int64 = 0
-        var number = 0
-        while place < size {
-            let count = Int(min(size - place, Int64(SecretboxPieces.pieceBytes)))
-            guard let sealed = Self.read(input, at: Int64(SecretboxPieces.tagBytes) + place, count: count),
-                sealed.count == count
-            else { throw .unreadable }
-            pieces.authenticate(sealed)
-            if let output {
-                guard Self.write(pieces.crypt(sealed, number: number), to: output, at: place) else {
-                    throw .unreadable
-                }
-            }
-            place += Int64(count)
-            number += 1
+        while let piece = try reader.next(decrypts: output != nil) {
+            if let output, !Self.write(piece, to: output, at: place) { throw .unreadable }
+            place += Int64(piece.count)
         }
-        guard pieces.isTag(tag) else { throw .damaged }
     }
 
     /// - Returns: fewer bytes only at the end of the file.
-    private static func read(_ file: Int32, at place: Int64, count: Int) -> [UInt8]? {
+    static func read(_ file: Int32, at place: Int64, count: Int) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: count)
         var done = 0
         while done < count {
@@ -236,7 +279,7 @@ package actor TransferFiles {
         return done == count ? bytes : Array(bytes[..<done])
     }
 
-    private static func write(_ bytes: [UInt8], to file: Int32, at place: Int64) -> Bool {
+    static func write(_ bytes: [UInt8], to file: Int32, at place: Int64) -> Bool {
         var done = 0
         while done < bytes.count {
             let put = bytes.withUnsafeBytes {

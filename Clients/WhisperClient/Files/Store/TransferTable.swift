@@ -30,7 +30,7 @@ struct Transfer: Sendable {
     var isUpload: Bool
     /// The name of the sealed file.
     var local: String
-    /// Where a download goes.
+    /// Where a download goes; `nil` if it is kept here.
     var target: String?
     var attempts: Int
     /// Where an upload goes, and until when.
@@ -38,7 +38,7 @@ struct Transfer: Sendable {
     var urlExpiresAt: Timestamp?
 }
 
-/// The only code that reads or writes `transfers`, and the columns of `messages` that tell of files.
+/// The only code that reads or writes `transfers`, `kept_files`, and the columns of `messages` that tell of files.
 ///
 /// A row of an upload stays until the server has the message: whoever tries again needs the sealed file. Triggers end
 /// transfers whose messages are sent, deleted or forgotten. `TransferFiles.sweep` removes the files of rows that are gone.
@@ -73,12 +73,39 @@ package struct TransferTable: Sendable {
                 """)
     }
 
+    /// Files that stay here, sealed, for the host to read.
+    static func migrateKept(_ database: Database) throws {
+        try database.execute(
+            sql: """
+                CREATE TABLE kept_files (
+                    message INTEGER PRIMARY KEY, local TEXT NOT NULL, bytes INTEGER NOT NULL, used INTEGER NOT NULL);
+                CREATE TRIGGER kept_files_forgotten AFTER DELETE ON messages BEGIN
+                    DELETE FROM kept_files WHERE message = old.number;
+                END;
+                CREATE TRIGGER kept_files_deleted AFTER UPDATE OF kind ON messages WHEN new.kind = 'deleted' BEGIN
+                    DELETE FROM kept_files WHERE message = new.number;
+                END;
+                """)
+    }
+
+    static let undoKept = StepDown(
+        migration: "kept files",
+        sql: """
+            UPDATE messages SET file_state = CASE WHEN is_outgoing THEN 'complete' ELSE 'offered' END
+                WHERE file_state = 'kept';
+            DROP TRIGGER kept_files_forgotten; DROP TRIGGER kept_files_deleted; DROP TABLE kept_files
+            """)
+
     // MARK: Uploads
 
     /// Keeps a message of ours with a file that is sealed already, before anything is sent.
-    /// - Parameter local: the name of the sealed file.
+    /// - Parameters:
+    ///   - local: the name of the sealed file.
+    ///   - isKept: whether that file stays when the message is sent.
     /// - Returns: `false` if `ClientLimits.uploadsMax` wait.
-    func queue(_ message: Message, _ secret: FileSecret, local: String) throws(ClientStoreError) -> Bool {
+    func queue(
+        _ message: Message, _ secret: FileSecret, local: String, isKept: Bool
+    ) throws(ClientStoreError) -> Bool {
         try self.store.write { database -> Bool in
             let waiting = try Int.fetchOne(database, sql: "SELECT count(*) FROM transfers WHERE is_upload") ?? 0
             guard waiting < ClientLimits.uploadsMax, let attachment = message.attachment else { return false }
@@ -89,6 +116,7 @@ package struct TransferTable: Sendable {
             try Self.set(attachment, secret, of: number, in: database)
             try database.run(
                 sql: "INSERT INTO transfers (message, is_upload, local) VALUES (?, 1, ?)", arguments: [number, local])
+            if isKept { try Self.keep(local, bytes: attachment.details.sealedSize, of: number, in: database) }
             try EventTable.noteChanged(
                 MessageTable.key(message.id), to: MessageTable.text(message.state ?? .queued), in: database)
             if message.isDirect { try ContactTable.accept(message.peer, in: database) }
@@ -117,7 +145,8 @@ package struct TransferTable: Sendable {
             guard try Self.isWaiting(number, in: database) else { return nil }
             try database.run(
                 sql: "UPDATE transfers SET is_waiting = 0, url = NULL WHERE message = ?", arguments: [number])
-            try Self.set(.complete, of: number, in: database)
+            let isKept = try Self.keptFile(of: number, in: database) != nil
+            try Self.set(isKept ? .kept : .complete, of: number, in: database)
             guard let message = try ChangeTable.message(number: number, in: database) else { return nil }
             guard let id = message.groupID else { return message }
             // The members of now, not those of when it was written.
@@ -199,9 +228,14 @@ package struct TransferTable: Sendable {
     // MARK: Downloads
 
     /// Somebody here wants the file of a message.
+    /// - Parameter target: `nil` if it is to be kept here.
     /// - Returns: the message as it stands now; `nil` if `ClientLimits.downloadsMax` wait, or nothing opens its file.
-    func want(_ number: Int64, local: String, target: String) throws(ClientStoreError) -> Message? {
+    func want(_ number: Int64, local: String, target: String?) throws(ClientStoreError) -> Message? {
         try self.store.write { database -> Message? in
+            if target == nil, try Self.keptFile(of: number, in: database) != nil {
+                try Self.set(.kept, of: number, in: database)
+                return try ChangeTable.message(number: number, in: database)
+            }
             let waiting = try Int.fetchOne(database, sql: "SELECT count(*) FROM transfers WHERE NOT is_upload") ?? 0
             guard waiting < ClientLimits.downloadsMax, try Self.secret(of: number, in: database) != nil else {
                 return nil
@@ -269,13 +303,58 @@ package struct TransferTable: Sendable {
         }
     }
 
-    /// The host has the file.
-    func downloaded(_ number: Int64) throws(ClientStoreError) -> Message? {
+    /// The host has the file, or it is kept here.
+    func downloaded(_ transfer: Transfer) throws(ClientStoreError) -> Message? {
         try self.store.write { database -> Message? in
+            let number = transfer.number
             guard try Self.isWaiting(number, in: database) else { return nil }
-            try Self.set(.complete, of: number, in: database)
+            try Self.set(transfer.target == nil ? .kept : .complete, of: number, in: database)
             try Self.endDownload(number, in: database)
+            if transfer.target == nil {
+                try Self.keep(transfer.local, bytes: transfer.details.sealedSize, of: number, in: database)
+            }
             return try ChangeTable.message(number: number, in: database)
+        }
+    }
+
+    // MARK: Kept files
+
+    /// Keeps a sealed file. Those unused longest make room for it.
+    private static func keep(_ local: String, bytes: Int64, of number: Int64, in database: Database) throws {
+        try database.run(
+            sql: "INSERT OR REPLACE INTO kept_files (message, local, bytes, used) VALUES (?, ?, ?, \(Self.nextUse))",
+            arguments: [number, local, bytes])
+        let sql = """
+            SELECT message FROM (
+                SELECT message, sum(bytes) OVER (ORDER BY used DESC) AS bytes FROM kept_files)
+            WHERE bytes > ? AND message <> ?
+            """
+        for old in try Int64.fetchAll(database, sql: sql, arguments: [ClientLimits.keptBytesMax, number]) {
+            try database.run(sql: "DELETE FROM kept_files WHERE message = ?", arguments: [old])
+            try database.run(
+                sql: """
+                    UPDATE messages SET file_state = CASE WHEN is_outgoing THEN 'complete' ELSE 'offered' END
+                    WHERE number = ? AND file_state = 'kept'
+                    """, arguments: [old])
+        }
+    }
+
+    private static let nextUse = "(SELECT ifnull(max(used), 0) + 1 FROM kept_files)"
+
+    private static func keptFile(of number: Int64, in database: Database) throws -> String? {
+        try String.fetchOne(database, sql: "SELECT local FROM kept_files WHERE message = ?", arguments: [number])
+    }
+
+    /// The sealed file of a message, which counts as used now.
+    /// - Returns: `nil` if none is kept.
+    func kept(_ number: Int64) throws(ClientStoreError) -> (local: String, secret: FileSecret)? {
+        try self.store.write { database -> (local: String, secret: FileSecret)? in
+            guard let local = try Self.keptFile(of: number, in: database),
+                let secret = try Self.secret(of: number, in: database)
+            else { return nil }
+            try database.run(
+                sql: "UPDATE kept_files SET used = \(Self.nextUse) WHERE message = ?", arguments: [number])
+            return (local, secret)
         }
     }
 
@@ -291,6 +370,7 @@ package struct TransferTable: Sendable {
             else { return nil }
             if row["is_upload"] {
                 try MessageTable.set(.failed(.cancelled), of: message.id, attempts: nil, in: database)
+                try database.run(sql: "DELETE FROM kept_files WHERE message = ?", arguments: [number])
             } else {
                 try Self.set(.offered, of: number, in: database)
                 try Self.endDownload(number, in: database)
@@ -301,7 +381,8 @@ package struct TransferTable: Sendable {
 
     /// Sealed files that rows name.
     func transferFiles() throws(ClientStoreError) -> Set<String> {
-        try self.store.read { Set(try String.fetchAll($0, sql: "SELECT local FROM transfers")) }
+        let sql = "SELECT local FROM transfers UNION SELECT local FROM kept_files"
+        return try self.store.read { Set(try String.fetchAll($0, sql: sql)) }
     }
 
     /// Whether something opens the file of a message.
@@ -381,6 +462,7 @@ package struct TransferTable: Sendable {
         case .offered: "offered"
         case .waiting: "waiting"
         case .complete: "complete"
+        case .kept: "kept"
         case .failed(let failure): "failed:\(failure.rawValue)"
         }
     }
@@ -390,6 +472,7 @@ package struct TransferTable: Sendable {
         case "offered": .offered
         case "waiting": .waiting
         case "complete": .complete
+        case "kept": .kept
         default: .failed(FileFailure(rawValue: String(text.dropFirst("failed:".count))) ?? .rejected)
         }
     }
@@ -413,6 +496,7 @@ private struct KeptDetails: Codable {
     var size: Int64
     var thumbnail: Data?
     var voice: VoiceMembers?
+    var image: ImageSize?
     /// Earlier releases did not keep it.
     var isUnsigned: Bool?
 
@@ -422,13 +506,14 @@ private struct KeptDetails: Codable {
         self.size = details.size
         self.thumbnail = details.thumbnail.map { Data($0) }
         self.voice = details.voice.map { VoiceMembers($0) }
+        self.image = details.image
         self.isUnsigned = details.isUnsigned ? true : nil
     }
 
     var details: FileDetails {
         FileDetails(
             name: self.name, type: self.type, size: self.size, thumbnail: self.thumbnail.map { Array($0) },
-            voice: self.voice?.note, isUnsigned: self.isUnsigned ?? false)
+            voice: self.voice?.note, image: self.image, isUnsigned: self.isUnsigned ?? false)
     }
 }
 
