@@ -86,17 +86,18 @@ final class AppDoor: HTTPDoor {
         var isClosed = true
     }
 
-    private static let routes: [String: Route] = [
-        "/": Route(method: .GET, isClosed: false),
-        "/session": Route(method: .POST, type: DoorAnswer.json, isClosed: false),
-        "/session/end": Route(method: .POST, type: DoorAnswer.json),
-        "/app": Route(method: .GET),
-        "/rpc": Route(method: .POST, type: DoorAnswer.json),
-        "/events": Route(method: .GET),
+    private static let routes: [String: [Route]] = [
+        "/": [Route(method: .GET, isClosed: false)],
+        "/session": [Route(method: .POST, type: DoorAnswer.json, isClosed: false)],
+        "/session/end": [Route(method: .POST, type: DoorAnswer.json)],
+        "/app": [Route(method: .GET)],
+        "/rpc": [Route(method: .POST, type: DoorAnswer.json)],
+        "/events": [Route(method: .GET)],
+        DaemonFiles.path: [Route(method: .GET), Route(method: .POST, type: DoorAnswer.bytes)],
     ]
 
-    private static func route(to path: String) -> Route? {
-        self.routes[path] ?? (path.hasPrefix("/a/") ? Route(method: .GET, isClosed: false) : nil)
+    private static func routes(to path: String) -> [Route] {
+        self.routes[path] ?? (path.hasPrefix("/a/") ? [Route(method: .GET, isClosed: false)] : [])
     }
 
     /// Another user's process is sent away without a byte. If the kernel does not say, the rules hold alone.
@@ -105,8 +106,9 @@ final class AppDoor: HTTPDoor {
     func refusal(of head: HTTPRequestHead) -> HTTPResponseStatus? {
         let (headers, address) = (head.headers, self.address)
         guard headers["host"] == [address.authority] else { return .misdirectedRequest }
-        guard let route = Self.route(to: head.path) else { return .notFound }
-        guard head.method == route.method else { return .methodNotAllowed }
+        let routes = Self.routes(to: head.path)
+        guard !routes.isEmpty else { return .notFound }
+        guard let route = routes.first(where: { $0.method == head.method }) else { return .methodNotAllowed }
         guard Self.isFromHere(head) else { return .forbidden }
         let origins = headers["origin"]
         guard origins == [address.origin] || head.method == .GET && origins.isEmpty else { return .forbidden }
@@ -187,6 +189,12 @@ final class AppDoor: HTTPDoor {
         json.add("version", Core.version)
         json.add("assets", AppAssets.hash)
         json.add("isOlder", self.about.isOlder)
+        json.add("files", object: Core.fileBounds) { bounds, json in
+            json.add("image", bounds.image)
+            json.add("audio", bounds.audio)
+            json.add("file", bounds.file)
+            json.add("unasked", bounds.unasked)
+        }
         return json.finished()
     }
 

@@ -5,12 +5,15 @@ import NIOHTTP1
 import WhisperCore
 
 /// Requests of one connection, one after the other: each is read to its end and answered. A stream of events lasts.
-final class DaemonRequest: ChannelInboundHandler {
+final class DaemonRequest: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
     /// An answer was written whose connection stays.
     private struct IsAnswered: Sendable {}
+    /// A piece of a file was sealed, or written to the other end.
+    struct HasMoved: Sendable {}
 
     private let server: DaemonHTTP
     private var head: HTTPRequestHead?
@@ -19,6 +22,9 @@ final class DaemonRequest: ChannelInboundHandler {
     private var isOver = false
     private var overdue: Scheduled<Void>?
     private var stream: CoreSeat?
+    /// The file that comes in the body.
+    private var upload: DaemonFiles.Upload?
+    private var isReadHeld = false
 
     init(_ server: DaemonHTTP) { self.server = server }
 
@@ -37,14 +43,27 @@ final class DaemonRequest: ChannelInboundHandler {
     func channelInactive(context: ChannelHandlerContext) {
         self.overdue?.cancel()
         self.stream?.interrupt()
+        self.upload?.end()
         context.fireChannelInactive()
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        guard event is IsAnswered else { return context.fireUserInboundEventTriggered(event) }
-        if let idle = self.server.door.idle { self.close(context, in: idle) }
+        switch event {
+        case is IsAnswered: if let idle = self.server.door.idle { self.close(context, in: idle) }
+        case is HasMoved:
+            self.close(context, in: DaemonHTTP.requestTimeout)
+            guard self.isReadHeld else { return }
+            self.isReadHeld = false
+            context.read()
+        default: context.fireUserInboundEventTriggered(event)
+        }
+    }
+
+    /// Nothing more is read while a piece of a file is sealed.
+    func read(context: ChannelHandlerContext) {
+        if self.upload?.isFull == true { self.isReadHeld = true } else { context.read() }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -53,15 +72,25 @@ final class DaemonRequest: ChannelInboundHandler {
         case .head(let head):
             (self.head, self.body) = (head, [])
             self.close(context, in: DaemonHTTP.requestTimeout)
-            if let status = self.server.door.refusal(of: head) { self.refuse(status, context) }
+            if let status = self.server.door.refusal(of: head) { return self.refuse(status, context) }
+            guard head.path == DaemonFiles.path, head.method == .POST else { return }
+            guard let bytes = DaemonFiles.length(of: head) else { return self.refuse(.lengthRequired, context) }
+            let asker = Asker(channel: context.channel, door: self.server.door, stays: head.isKeepAlive)
+            self.upload = DaemonFiles.Upload(bytes: bytes, to: self.server.core, context.channel) { answer, isWhole in
+                Self.write(answer, to: asker.staying(isWhole))
+            }
         case .body(let part):
+            if let upload = self.upload { return upload.add(part.readableBytesView) }
             guard self.body.count + part.readableBytes <= JSONRPC.lineBytesMax else {
                 return self.refuse(.payloadTooLarge, context)
             }
             self.body += part.readableBytesView
         case .end:
             self.overdue?.cancel()
-            self.serve(context)
+            guard let upload = self.upload else { return self.serve(context) }
+            self.upload = nil
+            self.isOver = self.head?.isKeepAlive != true
+            upload.end()
         }
     }
 
@@ -73,6 +102,8 @@ final class DaemonRequest: ChannelInboundHandler {
         var door: any HTTPDoor
         /// Whether the connection stays.
         var stays: Bool
+
+        func staying(_ may: Bool) -> Asker { Asker(channel: self.channel, door: self.door, stays: self.stays && may) }
     }
 
     private func refuse(_ status: HTTPResponseStatus, _ context: ChannelHandlerContext) {
@@ -87,6 +118,7 @@ final class DaemonRequest: ChannelInboundHandler {
         let stays = door.idle != nil && head.isKeepAlive
         self.isOver = !stays
         let asker = Asker(channel: context.channel, door: door, stays: stays)
+        if head.path == DaemonFiles.path { return Self.give(head, core, asker) }
         guard let query = Query(head.uri) else { return self.refuse(.badRequest, context) }
         if let consumer = query.consumer, !door.allows(consumer: consumer) { return self.refuse(.notFound, context) }
         switch head.path {
@@ -100,6 +132,21 @@ final class DaemonRequest: ChannelInboundHandler {
             Self.perform(self.body, core, seat, asker)
         case "/events": self.stream(head, query, context)
         default: Self.answer(head, self.body, core, asker)
+        }
+    }
+
+    private static func give(_ head: HTTPRequestHead, _ core: Core, _ asker: Asker) {
+        Task {
+            do {
+                try await DaemonFiles.give(head, from: core, asker.door.headers, stays: asker.stays, to: asker.channel)
+                guard asker.stays else { return asker.channel.close(promise: nil) }
+                asker.channel.pipeline.fireUserInboundEventTriggered(IsAnswered())
+            } catch let refusal as DaemonFiles.Refusal {
+                Self.write(refusal.answer, to: asker)
+            } catch {
+                // The other end must not take what it has for the whole.
+                asker.channel.close(promise: nil)
+            }
         }
     }
 

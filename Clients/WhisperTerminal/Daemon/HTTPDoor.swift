@@ -33,6 +33,7 @@ protocol HTTPDoor: Sendable {
 
 struct DoorAnswer: Sendable {
     static let json = "application/json"
+    static let bytes = "application/octet-stream"
 
     var status: HTTPResponseStatus
     var body: [UInt8] = []

@@ -16,7 +16,7 @@ import Testing
     init() throws { self.hosts = try CoreHosts() }
 
     /// An open door, and somebody who was let in.
-    private struct World {
+    struct World {
         var core: Core
         var door: AppDoor
         var http: DaemonHTTP
@@ -33,9 +33,13 @@ import Testing
         }
     }
 
-    private func world(_ core: Core? = nil, quit: @escaping @Sendable () -> Void = {}) async throws -> World {
+    func world(_ core: Core? = nil, quit: @escaping @Sendable () -> Void = {}) async throws -> World {
         let core = if let core { core } else { try await self.hosts.offline("ann").core }
         core.leaveEventsToSeats()
+        return try await self.openDoor(core, quit: quit)
+    }
+
+    func openDoor(_ core: Core, quit: @escaping @Sendable () -> Void = {}) async throws -> World {
         let about = AppDoor.About(profile: "ann", server: "ws://127.0.0.1:1", isOlder: false)
         let door = AppDoor(at: AppAddress(label: AppAddress.label(), port: 0), about, quit: quit)
         let http = DaemonHTTP(core, door: door)
@@ -45,7 +49,7 @@ import Testing
         return World(core: core, door: door, http: http, cookie: secrets.cookie, key: secrets.key)
     }
 
-    private func status(
+    func status(
         _ world: World, _ start: String, _ headers: [String], _ body: String = "", hosts: [String]? = nil
     ) async throws -> Int {
         // A stream would not end.
@@ -54,7 +58,7 @@ import Testing
     }
 
     /// The whole of the first answer, or its beginning.
-    private func exchange(
+    func exchange(
         _ world: World, _ start: String, _ headers: [String], _ body: String = "", hosts: [String]? = nil,
         until end: String? = nil
     ) async throws -> String {
@@ -86,7 +90,7 @@ import Testing
         await world.core.close()
     }
 
-    private func changed(_ headers: [String], _ name: String, _ values: String...) -> [String] {
+    func changed(_ headers: [String], _ name: String, _ values: String...) -> [String] {
         headers.filter { !$0.hasPrefix(name + ":") } + values.map { "\(name): \($0)" }
     }
 
@@ -109,6 +113,7 @@ import Testing
             ("OPTIONS /rpc", 405), ("GET /rpc", 405), ("POST /app", 405), ("HEAD /", 405), ("PUT /session", 405),
             ("GET /a/\(AppAssets.hash)/../start.js", 404), ("GET /a/0/start.js", 404),
             ("GET /a/\(AppAssets.hash)/index.html", 404),
+            ("PUT /files", 405), ("OPTIONS /files", 405), ("GET /files/", 404),
         ] {
             let answer = try await self.exchange(world, start, get)
             #expect(answer.hasPrefix("HTTP/1.1 \(status)"), "\(start): \(answer)")
