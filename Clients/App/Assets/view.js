@@ -142,7 +142,12 @@ export function dialog(title, ...children) {
   const id = `f${(fields += 1)}`;
   const close = () => element.close();
   const element = el(
-    "dialog", { "aria-labelledby": id, close: () => { element.remove(); before?.focus?.(); } },
+    "dialog", { "aria-labelledby": id, close: () => {
+      element.remove();
+      // Chromium gives a text its focus back, and not its caret.
+      before?.blur?.();
+      before?.focus?.();
+    } },
     el("header", {}, el("h2", { id }, title), signButton("close", "Close", close)), ...children);
   const before = document.activeElement;
   document.body.append(element);
