@@ -2,7 +2,7 @@
 import * as actions from "./actions.js";
 import { rpc } from "./door.js";
 import { keyOf } from "./model.js";
-import { dayOf, sameDay, timeOf, wholeTime, words } from "./text.js";
+import { dayOf, gist, sameDay, timeOf, wholeTime, words } from "./text.js";
 import { bdi, button, el, keyed, say, sentence, set, signButton } from "./view.js";
 
 /** One author within so long is one group. */
@@ -18,6 +18,9 @@ const invisible = /[\p{Cc}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu;
 
 /** A group behind the first page of them. */
 const unlisted = { isMember: true, members: 0 };
+
+/** Files have a module of their own, loaded with the first of them. @type {typeof import("./files.js") | undefined} */
+let filing;
 
 const bytesOf = (text) => new TextEncoder().encode(text).length;
 
@@ -45,6 +48,8 @@ export class ChatView {
   #act;
   #none;
   #shownTo = 0;
+  #files;
+  #picker;
 
   /** @param {import("./model.js").Model} model @param {import("./model.js").Open} open @param {() => void} back */
   constructor(model, open, pane, back) {
@@ -82,23 +87,30 @@ export class ChatView {
     this.#text = el("textarea", {
       id: "text", rows: 1, autocomplete: "off", enterkeyhint: "enter", "aria-describedby": "text-fault",
       input: () => this.#typed(), keydown: (event) => this.#keyInComposer(event),
+      paste: (event) => this.take(event.clipboardData) && event.preventDefault(),
     });
     this.#text.value = this.#open.draft;
     this.#count = el("p", { class: "hint", hidden: true });
     this.#fault = el("p", { class: "fault", id: "text-fault", role: "alert" });
     this.#context = el("div", { class: "context", hidden: true });
+    this.#picker = el("input", { type: "file", multiple: true, hidden: true, id: "picker", "aria-label": words.attach, change: () => {
+      this.#offerFiles([...this.#picker.files]);
+      this.#picker.value = "";
+    } });
     const submit = (event) => {
       event.preventDefault();
       this.#send();
     };
     this.#composer = el(
       "form", { class: "composer", submit }, this.#context, this.#fault, this.#count,
-      el("div", {}, this.#text, signButton("send", words.send, () => this.#send(), { class: "sign main", id: "send" })));
+      el("div", {}, this.#picker, signButton("attach", words.attach, () => this.pick(), { id: "attach", "aria-keyshortcuts": "Alt+Shift+A" }), this.#text,
+        signButton("mic", words.voiceNote, () => this.#record(), { id: "voice" }), signButton("send", words.send, () => this.#send(), { class: "sign main", id: "send" })));
   }
 
   close() {
     this.#open.flushDraft();
     this.#typing(false);
+    this.#files?.draw([]);
   }
 
   /** @param {string} [place] */
@@ -186,6 +198,7 @@ export class ChatView {
     });
     const items = rows.map((row) => ({ key: keyOf(row.message), ...row }));
     keyed(this.#feed, items, ({ key }) => key, () => el("article", { tabindex: -1, "aria-setsize": -1 }), (element, item) => this.#update(element, item));
+    this.#files?.draw(messages);
     this.#none.hidden = items.length > 0;
     this.#keepTabStop();
     this.#place(anchor);
@@ -195,7 +208,7 @@ export class ChatView {
     const { message } = item;
     set(element, "aria-posinset", this.#open.messages.indexOf(message) + 1);
     const answered = message.replyTo && this.#open.find(message.replyTo, message.replyFrom);
-    const look = JSON.stringify([message, item.isFirst, item.isLastOwn, item.isNewDay && dayOf(message.time), item.isFirstNew, this.#model.nameOf(message.chat), answered?.text]);
+    const look = JSON.stringify([message, item.isFirst, item.isLastOwn, item.isNewDay && dayOf(message.time), item.isFirstNew, this.#model.nameOf(message.chat), answered?.text, message.attachment && Boolean(this.#files)]);
     if (element.look === look) return;
     element.look = look;
     set(element, "data-direction", message.direction);
@@ -228,7 +241,7 @@ export class ChatView {
   #body(message) {
     switch (message.kind) {
       case "text": {
-        if (message.attachment) return el("p", { class: "note" }, words.file);
+        if (message.attachment) return [this.#file(message), message.text && el("p", { class: "text", dir: "auto" }, ...linked(message.text))];
         const isEmoji = /^(\p{RGI_Emoji}){1,3}$/v.test(message.text);
         return el("p", { class: isEmoji ? "text emoji" : "text", dir: "auto" }, ...linked(message.text));
       }
@@ -238,6 +251,18 @@ export class ChatView {
     }
   }
 
+  #file(message) {
+    if (this.#files) return this.#files.element(message);
+    this.#filing().then(() => this.#model.changed(), () => {});
+    return el("p", { class: "note" }, gist({ ...message, text: "" }));
+  }
+
+  async #filing() {
+    filing ??= await import("./files.js");
+    this.#files ??= new filing.Files(this.#model, this.#open);
+    return filing;
+  }
+
   #quote(message) {
     const answered = this.#open.find(message.replyTo, message.replyFrom);
     const jump = () => {
@@ -245,7 +270,7 @@ export class ChatView {
       target?.scrollIntoView({ block: "center" });
       target?.focus({ preventScroll: true });
     };
-    const text = answered ? answered.text || words.deleted : words.earlier;
+    const text = !answered ? words.earlier : answered.kind === "text" ? gist(answered) : words.deleted;
     return el("button", { type: "button", class: "quote", click: jump }, el("span", { class: "unseen" }, `${words.inReply} `), bdi(text));
   }
 
@@ -260,7 +285,7 @@ export class ChatView {
 
   #outcome(message, name) {
     if (message.state === "expired") {
-      return [...sentence(words.expired, { name: this.#model.nameOf(this.#open.chat) }), " ", button(words.sendAgain, () => this.#again(message))];
+      return [...sentence(words.expired, { name: this.#model.nameOf(this.#open.chat) }), " ", !message.attachment && button(words.sendAgain, () => this.#again(message))];
     }
     if (message.state !== "failed") return el("span", { "aria-hidden": "true" }, name);
     const retry = button(words.tryAgain, () => rpc("message_retry", { chat: this.#open.chat }).catch((error) => this.#refuse(error.message)));
@@ -350,7 +375,7 @@ export class ChatView {
   told(message) {
     if ((message.groupId ?? message.chat) !== this.#open.chat) return;
     if (!this.#isAtEnd) this.#open.unseen += 1;
-    this.#told.push(`${this.#model.nameOf(message.chat)}: ${message.text ?? words.other}`);
+    this.#told.push(`${this.#model.nameOf(message.chat)}: ${message.kind === "text" ? gist(message) : words.other}`);
     if (this.#told.length > 1) return;
     setTimeout(() => {
       const news = this.#told.splice(0);
@@ -395,7 +420,7 @@ export class ChatView {
     if (about) {
       const name = this.#model.nameOf(about.message.chat);
       const label = about.isEdit ? [words.editing] : about.message.direction === "out" ? [words.reply] : sentence(words.replyTo, { name });
-      this.#context.replaceChildren(el("p", {}, el("strong", {}, ...label), " ", bdi(about.message.text)), signButton("close", words.cancel, () => this.#write(null)));
+      this.#context.replaceChildren(el("p", {}, el("strong", {}, ...label), " ", bdi(gist(about.message))), signButton("close", words.cancel, () => this.#write(null)));
     }
     this.focus();
   }
@@ -431,7 +456,7 @@ export class ChatView {
   /** @param {KeyboardEvent} event */
   #keyInComposer(event) {
     if (event.key === "ArrowUp" && this.#text.value === "") {
-      const latest = this.#open.messages.findLast(({ direction, kind }) => direction === "out" && kind === "text");
+      const latest = this.#open.messages.findLast(({ direction, kind, attachment }) => direction === "out" && kind === "text" && !attachment);
       if (latest) this.#write({ message: latest, isEdit: true });
       return event.preventDefault();
     }
@@ -439,6 +464,35 @@ export class ChatView {
     if (event.shiftKey && !event.ctrlKey) return;
     event.preventDefault();
     this.#send();
+  }
+
+  // MARK: Files
+
+  /** The person chooses files to send. */
+  pick() {
+    if (!this.#composer.hidden) this.#picker.click();
+  }
+
+  /** Files that were dropped or pasted. @param {DataTransfer} given @returns {boolean} whether there are any */
+  take(given) {
+    const items = [...given.items].filter(({ kind }) => kind === "file");
+    if (items.length === 0 || this.#composer.hidden || given.types.includes("text/plain")) return false;
+    const isFolder = (item) => item.webkitGetAsEntry?.()?.isDirectory;
+    this.#offerFiles(items.filter((item) => !isFolder(item)).map((item) => item.getAsFile()), items.some(isFolder));
+    return true;
+  }
+
+  async #offerFiles(files, hasFolder = false) {
+    if (files.length === 0 && !hasFolder) return;
+    this.#isAtEnd = true;
+    await (await this.#filing()).offer(this.#open, files, hasFolder, this.#model.nameOf(this.#open.chat)).catch((error) => this.#refuse(error.message));
+  }
+
+  async #record() {
+    const { give } = await this.#filing();
+    const { record } = await import("./voice.js");
+    this.#isAtEnd = true;
+    await record((note) => give(this.#open, note)).catch((error) => this.#refuse(error.message));
   }
 
   // MARK: Writing

@@ -73,6 +73,14 @@ export async function leave(quit) {
   await ended;
 }
 
+/** A request for bytes, or with them. @param {string} path @param {RequestInit} [options] */
+export async function raw(path, options = {}) {
+  if (!isKnown) throw unknown();
+  return checked(await fetch(path, { ...options, headers: { ...options.headers, "Whisper-Key": key() } }));
+}
+
+const unknown = () => new Refusal({ code: "unreachable", message: "Whisper isn't running on this computer any more." });
+
 let requests = 0;
 
 /** Does a verb of the core. @returns {Promise<any>} its result @throws {Refusal} */
@@ -83,7 +91,7 @@ export const seated = (method, params = {}) => send(`/rpc?consumer=${consumer}`,
 export const lastly = (method, params) => send("/rpc", method, params, true);
 
 async function send(path, method, params, keepalive) {
-  if (!isKnown) throw new Refusal({ code: "unreachable", message: "Whisper isn't running on this computer any more." });
+  if (!isKnown) throw unknown();
   const answer = checked(await post(path, { jsonrpc: "2.0", id: (requests += 1), method, params }, keepalive));
   if (!answer.ok) throw new Refusal({ code: "unreachable", message: `The daemon answered ${answer.status}.` });
   const { result, error } = await answer.json();

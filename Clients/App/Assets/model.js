@@ -50,6 +50,8 @@ export class Model {
   typing = new Map();
   /** @type {Map<string, any>} */
   presence = new Map();
+  /** How far files are, by the ids of their messages. @type {Map<string, number>} */
+  progress = new Map();
   /** @type {any} */
   alarm = null;
   /** Our part in a live conversation, in words. */
@@ -142,7 +144,11 @@ export class Model {
         this.readListSoon();
         if (chatOf(event.message) === this.open?.chat) this.open.readNewer();
         break;
+      case "fileProgress":
+        this.progress.set(event.messageId, event.bytes / event.total);
+        break;
       case "messageChanged":
+        this.progress.delete(event.message.messageId);
         this.readListSoon();
         if (chatOf(event.message) === this.open?.chat) this.open.take(event.message);
         break;
@@ -350,11 +356,21 @@ export class Open {
     const reply = answered ? { replyTo: answered.messageId, replyFrom: this.authorOf(answered) } : {};
     await rpc("message_send", { to: this.chat, text, clientId: this.#clientId, ...reply });
     this.#clientId = "";
-    this.firstUnread = undefined;
     this.draft = "";
     await rpc("chat_draft", { chat: this.chat, text: "" }).catch(() => {});
+    await this.#wrote();
+  }
+
+  /** Sends a file that the daemon has. @param {any} fields of `attachment_send` */
+  async attach(fields) {
+    await rpc("attachment_send", { chat: this.chat, clientId: crypto.randomUUID(), ...fields });
+    await this.#wrote();
+  }
+
+  #wrote() {
+    this.firstUnread = undefined;
     this.#model.readListSoon();
-    await (this.hasNewer ? this.readEnd() : this.readNewer());
+    return this.hasNewer ? this.readEnd() : this.readNewer();
   }
 
   /** @param {string} text */

@@ -3,7 +3,7 @@ import { ChatView } from "./chat.js";
 import { leave, read, rpc, seated } from "./door.js";
 import { applyLooks } from "./looks.js";
 import { chatOf, Model, Open } from "./model.js";
-import { timeInList, words } from "./text.js";
+import { gist, timeInList, words } from "./text.js";
 import { alarm, bdi, button, draw, el, field, keyed, page, say, sentence, set, signButton } from "./view.js";
 
 /** A short loss of the server is nobody's business. */
@@ -57,6 +57,12 @@ class Shell {
     document.addEventListener("visibilitychange", () => this.#model.changed());
     addEventListener("pagehide", () => this.#model.open?.flushDraft());
     addEventListener("focus", () => this.#model.changed());
+    // A file that is dropped beside the chat would take the window's place.
+    addEventListener("dragover", (event) => event.preventDefault());
+    addEventListener("drop", (event) => {
+      event.preventDefault();
+      if (!document.querySelector("dialog[open]")) this.#chat?.take(event.dataTransfer);
+    });
   }
 
   #build() {
@@ -244,7 +250,10 @@ class Shell {
     }
     if (!event.altKey) return;
     const places = { Digit1: "list", Digit2: "messages", Digit3: "composer" };
-    if (event.shiftKey && places[event.code]) {
+    if (event.shiftKey && event.code === "KeyA") {
+      event.preventDefault();
+      this.#chat?.pick();
+    } else if (event.shiftKey && places[event.code]) {
       event.preventDefault();
       if (places[event.code] === "list") this.#list.querySelector("button")?.focus();
       else this.#chat?.focus(places[event.code]);
@@ -371,7 +380,7 @@ function lastLine(row) {
   if (row.draft) return [el("em", {}, words.draft), " ", bdi(row.draft)];
   const { latest } = row;
   if (!latest) return "";
-  const text = { text: latest.text || words.file, deleted: words.deleted, unreadable: words.unreadable }[latest.kind] ?? words.other;
+  const text = { text: gist(latest), deleted: words.deleted, unreadable: words.unreadable }[latest.kind] ?? words.other;
   if (latest.direction === "in") return bdi(text);
   const [mark, name] = words.states[latest.state] ?? ["", ""];
   return [el("span", { class: "state", "data-state": latest.state, role: "img", "aria-label": name }, mark), " ", bdi(text)];

@@ -68,7 +68,9 @@ export const words = {
   deleted: "Deleted",
   unreadable: "This message can't be read.",
   other: "This message is of a kind that this page doesn't show yet.",
-  file: "A file. This page doesn't show files yet.",
+  file: "File",
+  photo: "Photo",
+  voiceNote: "Voice note",
   edited: "edited",
   tooLong: (bytes) => `${bytes.toLocaleString()} of 8,000 bytes: too long to send.`,
   length: (bytes) => `${bytes.toLocaleString()} of 8,000 bytes`,
@@ -114,6 +116,41 @@ export const words = {
     fileNotUploaded: "The file couldn't be sent.",
     cancelled: "You took it back.",
   },
+
+  // Files
+  attach: "Attach files",
+  sendTo: (name) => `Send to ${name}`,
+  leaveOut: (name) => `Leave out ${name}`,
+  original: "Send originals. They may tell where and when they were taken.",
+  noFolders: "Folders can't be sent. Choose the files in them.",
+  tooMany: (count) => `At most ${count} files go at once. The rest was left out.`,
+  tooLarge: (size) => `Too large: the server takes at most ${size}.`,
+  notAPicture: "This picture can't be read here, so what it would tell about you can't be taken out.",
+  save: "Save",
+  saveFile: (name) => `Save ${name}`,
+  saveAnyway: "Save it anyway",
+  program: "This file can do things when you open it. Save it only if you expected it from this person.",
+  progress: "Progress",
+  closedFile: "It opens when you accept this person.",
+  fileGone: "This file isn't here any more.",
+  notShown: "This is no picture or sound that Whisper shows. It can be saved.",
+  fileFailed: {
+    gone: "The server doesn't have this file any more.",
+    forbidden: "The server doesn't give you this file.",
+    damaged: "This isn't the file that was sent. Nothing of it was kept.",
+    unreadable: "Whisper can't read or write its files. Is the disk full?",
+    triedTooOften: "Whisper tried many times.",
+    rejected: "The server refused this file.",
+  },
+  recording: "Recording…",
+  stopRecording: "Stop",
+  throwAway: "Throw away",
+  noMicrophone: "Whisper can't use the microphone. Is there one, and may this page use it?",
+  play: (length) => `Play, ${length}`,
+  pause: "Pause",
+  place: "Position",
+  placeOf: (place, length) => `${place} of ${length}`,
+  rate: (rate) => `Speed ${rate}×`,
 
   // Ten sentences
   replaced: "Your words were used on another device, so this one was signed out. If that wasn't you, somebody has your words.",
@@ -185,6 +222,10 @@ export const words = {
   profile: "Profile",
   serverName: "Server",
 };
+
+/** A message in one line, or in a word if it has no text. */
+export const gist = ({ text, attachment }) =>
+  text || (attachment?.voice ? words.voiceNote : attachment?.image ? words.photo : words.file);
 
 const day = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" });
 const oldDay = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "long", year: "numeric" });

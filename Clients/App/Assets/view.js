@@ -1,6 +1,7 @@
 // Elements, lists that stay in step with what they show, and words for screen readers.
 
-const signs = {
+export const signs = {
+  attach: "m13 6-6 6a2 2 0 0 0 3 3l6-6a4 4 0 0 0-6-6L4 9a5 5 0 0 0 7 8", mic: "M10 3a2 2 0 0 1 2 2v4a2 2 0 0 1-4 0V5a2 2 0 0 1 2-2ZM5 9a5 5 0 0 0 10 0M10 14v3",
   back: "M12 4 6 10l6 6", add: "M10 4v12M4 10h12", send: "M3 10h12M10 5l5 5-5 5", down: "M10 4v11M5 10l5 5 5-5",
   more: "M5 10h.01M10 10h.01M15 10h.01", close: "M5 5l10 10M15 5 5 15", people: "M10 9a3 3 0 1 0 0-6 3 3 0 0 0 0 6ZM4 17a6 6 0 0 1 12 0",
 };

@@ -25,6 +25,9 @@ static const struct app_asset assets[] = {
     {"door.js", (const unsigned char[]) {
 #embed "../Assets/door.js" suffix(, 0)
     }},
+    {"files.js", (const unsigned char[]) {
+#embed "../Assets/files.js" suffix(, 0)
+    }},
     {"first.js", (const unsigned char[]) {
 #embed "../Assets/first.js" suffix(, 0)
     }},
@@ -60,6 +63,9 @@ static const struct app_asset assets[] = {
     }},
     {"view.js", (const unsigned char[]) {
 #embed "../Assets/view.js" suffix(, 0)
+    }},
+    {"voice.js", (const unsigned char[]) {
+#embed "../Assets/voice.js" suffix(, 0)
     }},
     {NULL, NULL},
 };

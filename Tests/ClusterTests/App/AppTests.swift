@@ -507,7 +507,7 @@ import Testing
     private static let pictures = [
         "chat-light", "chat-dark", "chat-phone", "list-phone", "words-light", "words-dark", "words-phone",
         "settings-dark", "group-light", "live-light", "live-dark", "live-phone", "listen-light", "listen-dark",
-        "listen-phone",
+        "listen-phone", "files-light", "files-dark", "files-narrow",
     ]
 
     /// Looks at a screen as axe-core does, and leaves a picture if somebody wants one.

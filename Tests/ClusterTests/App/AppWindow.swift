@@ -100,6 +100,33 @@ struct AppWindow {
         try await self.browser.press("\u{E007}")
     }
 
+    /// Does a verb of the core, as the page may.
+    @discardableResult
+    func ask(_ method: String, _ parameters: String = "{}") async throws -> String {
+        let answer = try await self.browser.asyncValue(
+            of: """
+                const headers = { "Content-Type": "application/json", "Whisper-Key": localStorage.getItem("whisper.key") };
+                const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "\(method)", params: \(parameters) });
+                return (await fetch("/rpc", { method: "POST", headers, body })).text();
+                """)
+        let text = answer.string ?? ""
+        #expect(text.contains(#""result""#), "\(method): \(text)")
+        return text
+    }
+
+    /// A script that chooses files with the picker. `files` is an array of the script.
+    static func choosing(_ files: String) -> String {
+        """
+        const chosen = new DataTransfer();
+        for (const file of \(files)) chosen.items.add(file);
+        const picker = document.querySelector("#picker");
+        picker.files = chosen.files;
+        picker.dispatchEvent(new Event("change"));
+        """
+    }
+
+    func choose(_ files: String) async throws { try await self.browser.value(of: Self.choosing(files)) }
+
     // MARK: What it shows
 
     func texts(_ selector: String) async throws -> [String] {
@@ -119,7 +146,7 @@ struct AppWindow {
             try await self.browser.value(
                 of: """
                     return [...document.querySelectorAll("article")].map((article) =>
-                        (article.dataset.direction === "out" ? "> " : "") + article.querySelector(".text, .note").textContent)
+                        (article.dataset.direction === "out" ? "> " : "") + (article.querySelector(".text, .note")?.textContent ?? ""))
                     """
             ).elements.compactMap(\.string)
         }

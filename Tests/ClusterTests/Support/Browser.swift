@@ -115,6 +115,13 @@ struct Browser {
         try await self.devTools("Page.addScriptToEvaluateOnNewDocument", ["source": script])
     }
 
+    /// Files that pages save go to a folder.
+    func save(to folder: String) async throws {
+        try await self.devTools(
+            "Browser.setDownloadBehavior",
+            ["behavior": "allow", "downloadPath": folder, "browserContextId": self.context])
+    }
+
     // MARK: The window
 
     /// Opens another tab, and turns to it.
