@@ -21,9 +21,11 @@ struct StatsCommand: AsyncParsableCommand {
         let body = try await self.options.server().get("admin/stats")
         try self.options.show(body, as: Answer.self) { answer in
             let clients = (answer.devicesByClient ?? [:]).filter { $0.value > 0 }.sorted { $0.key < $1.key }
-            let devices = [("users", answer.users), ("devices", answer.devices)] + clients.map { ("- " + $0.key, $0.value) }
+            let devices =
+                [("users", answer.users), ("devices", answer.devices)] + clients.map { ("- " + $0.key, $0.value) }
             let others = [
-                ("sessions", answer.sessions), ("online", answer.online), ("pending messages", answer.pendingMessages), ("groups", answer.groups),
+                ("sessions", answer.sessions), ("online", answer.online), ("pending messages", answer.pendingMessages),
+                ("groups", answer.groups),
                 ("attachments", answer.attachments.count), ("attachment bytes", answer.attachments.bytes),
                 ("open reports", answer.reportsOpen), ("active bans", answer.bansActive),
                 ("guests", answer.guests), ("profiles", answer.profiles),

@@ -157,7 +157,8 @@ struct ProfileOptions: ParsableArguments {
         } catch {
             throw Problem("Cannot use \(server): \(error).")
         }
-        return try WhisperClient(profile: profile, server: link, installation: Installation(kind: .terminal), logger: Self.logger)
+        return try WhisperClient(
+            profile: profile, server: link, installation: Installation(kind: .terminal), logger: Self.logger)
     }
 
     func problem(_ error: ProfileError) -> Problem {

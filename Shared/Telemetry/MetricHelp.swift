@@ -52,7 +52,7 @@ extension MetricName {
         case .databaseBytes: "Bytes of the cluster's database on its disk."
         case .databaseBytesMax: "Room for the database in bytes, as an operator has set it (DATABASE_BYTES_MAX)."
         case .authRequests: "Frames and questions that gateways sent to auth, by kind."
-        case .registrations: "Proofs of keys with a valid signature, by result."
+        case .registrations: "Proofs of keys with a valid signature, by result and kind of client."
         case .erasures: "Erasures that were decided, by origin."
         case .erasuresOpen: "Erasures that a service has not finished, of the whole cluster."
         case .erasureOldestSeconds: "Age of the oldest erasure that a service has not finished, of the whole cluster."

@@ -16,7 +16,7 @@ package struct UpdateTokens: ClientFrame {
         "update_tokens",
         about:
             "Exchanges the device's push tokens. An absent one is kept, `null` clears it. "
-                + "A token is of the device that showed it last: up to eight of its identities share it.",
+            + "A token is of the device that showed it last: up to eight of its identities share it.",
         route: .service(.auth), rate: Rates.updateTokens,
         fields: CommonFields.privileged + [
             Self.pushToken.field, Self.voipToken.field,
