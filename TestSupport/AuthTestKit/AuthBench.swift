@@ -72,7 +72,7 @@ package final class AuthBench: Sendable {
     }
 
     package var identities: IdentityAccess {
-        IdentityAccess(pool: self.pool, keys: self.bus, logger: quiet)
+        IdentityAccess(pool: self.pool, keys: self.bus, clock: self.clock, logger: quiet)
     }
 
     package var operators: Operators {

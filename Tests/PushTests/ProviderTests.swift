@@ -240,7 +240,6 @@ import Testing
                 try await waitUntil("all are looked up", within: .seconds(20)) {
                     zones.waiting == HTTP2Limits.newNamesMax
                 }
-                let begin = ContinuousClock.now
                 let token = subscriber.token(endpoint: "https://another.silent/up")
                 #expect(await provider.send(self.push(Self.pushes[0]), to: token, isVoIP: false) == .busy)
                 // Nobody's fault: it may be tried again at once, and is no failed attempt to connect.
@@ -253,8 +252,8 @@ import Testing
                 let apns = try Peers.client(of: peer, eventLoop: eventLoop)
                 #expect(try await apns.send(hello, within: .seconds(20)).status == 200)
                 await apns.close()
-                #expect(
-                    ContinuousClock.now - begin < HTTP2Limits.connectMax && zones.waiting == HTTP2Limits.newNamesMax)
+                // Nothing of this has waited for the names: they still wait.
+                #expect(zones.waiting == HTTP2Limits.newNamesMax)
                 zones.end()
                 for try await answer in group { #expect(answer == later) }
             }
