@@ -59,6 +59,7 @@ final class FakeServer: ServerLink {
             var cursor: String?
             var signature: String?
             var client: String?
+            var deviceId: String?
             var signPublicKey: String?
             var encPublicKey: String?
             var groupId: String?

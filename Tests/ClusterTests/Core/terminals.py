@@ -177,7 +177,9 @@ made.shows("Your Whisper ID is ")
 made.shows(". Give it")
 assert made.process.wait(timeout=PATIENCE) == 0
 assert "correct horse" not in made.all, made.all
-words = " ".join(re.findall(r"\d+ ([a-z]+)", made.all.split("Write them down.")[1])[:12])
+# They stand in columns, each with its number.
+numbered = re.findall(r"(\d+) ([a-z]+)", made.all.split("Write them down.")[1])[:12]
+words = " ".join(word for _, word in sorted((int(number), word) for number, word in numbered))
 made_id = re.search(r"WSP(-[0-9A-Z]{4}){3}", made.all).group()
 back = Terminal("cat-again", "restore", "--server", server)
 back.shows("Your twelve words: ")
@@ -186,10 +188,10 @@ back.shows("or Enter if you have none: ")
 back.types("correct horse")
 back.shows(made_id)
 assert back.process.wait(timeout=PATIENCE) == 0 and "correct horse" not in back.all, back.all
-# Ctrl-C leaves nothing behind, and the terminal echoes again.
+# Ctrl-C and Enter leave nothing behind, and the terminal echoes again.
 left = Terminal("dan", "init", "--server", server, "--passphrase")
 left.shows("A passphrase beside the words: ")
-left.presses("half\x03")
+left.types("half\x03")
 assert left.process.wait(timeout=PATIENCE) == 1
 assert termios.tcgetattr(left.main)[3] & termios.ECHO and not os.path.exists(f"{folder}/home/dan")
 daemon.terminate()
