@@ -10,7 +10,7 @@ struct ChatWords {
     private let ownID: WhisperID?
     private var names: [WhisperID: String] = [:]
     private var strangers: Set<WhisperID> = []
-    /// Whose apps keep what should disappear, as it was said last.
+    /// People whose apps keep what should disappear, as it was said last.
     private var keepers: Set<WhisperID> = []
     private var shown: [MessageKey: Message] = [:]
     /// The oldest first.

@@ -26,11 +26,11 @@ import Testing
     private static let typeMax = 1_200
 
     /// Sentences of comments that begin with a word in place of a subject.
-    private static let sentencesWithoutSubjectMax = 35
+    private static let sentencesWithoutSubjectMax = 26
 
     /// Names of commands, which the compiler starts; of the C library; of protocols of other packages; words of the wire and of C.
     private static let usedFromOutside: Set = [
-        "AdminCommand", "ChaosCommand", "LoadCommand", "WhisperCommand", "cancelQueries", "channelReadComplete",
+        "AdminTool", "ChaosCommand", "LoadCommand", "WhisperCommand", "cancelQueries", "channelReadComplete",
         "destroyCounter", "destroyMeter", "destroyRecorder", "destroyTimer", "handlerAdded", "initiateAAAAQuery",
         "initiateAQuery", "PGRES_COPY_IN", "PGRES_FATAL_ERROR", "PGRES_PIPELINE_ABORTED", "PGRES_PIPELINE_SYNC",
         "SQLITE_BLOB", "SQLITE_FLOAT", "SQLITE_INTEGER", "SQLITE_TEXT", "accountDeleteBegin", "registerBegin",

@@ -150,7 +150,7 @@ export declare namespace Client {
       timestamp?: Timestamp | null
     }
   }
-  /** Exchanges the device's push tokens. An absent one is kept, `null` clears it. A token's last owner has it. */
+  /** Exchanges the device's push tokens. An absent one is kept, `null` clears it. A token is of the device that showed it last: up to eight of its identities share it. */
   interface UpdateTokens {
     type: "update_tokens"
     /** Any text of the client's. Every direct answer repeats it. */

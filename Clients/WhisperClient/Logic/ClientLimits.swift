@@ -33,7 +33,7 @@ package enum ClientLimits {
     package static let filesComingMax = 2
     package static let filesGivenMax = 8
     package static let fileGivenFor = Duration.seconds(600)
-    /// Sealed bytes of the files that are kept for the host. Those unused longest go first.
+    /// Sealed bytes of the files that are kept for the host. Files unused longest go first.
     package static let keptBytesMax: Int64 = 500_000_000
     /// A file of a contact up to so many bytes is worth fetching unasked.
     package static let fileUnaskedBytesMax: Int64 = 2_000_000

@@ -41,7 +41,7 @@ package struct Message: Sendable, Equatable, Identifiable {
     package var mentions: [Mention] = []
     /// A received message that names us.
     package var isMentioned = false
-    /// Of a message that has just come: its chat is muted, and it does not pass that. Hosts ring for others alone.
+    /// The chat of this message that has just come is muted, and the message does not pass that. Hosts ring for others alone.
     package var isSilent = false
     package var poll: Poll?
     /// Seconds after which it disappears, once it is sent or read.
@@ -91,7 +91,7 @@ package struct Reaction: Hashable, Sendable {
     package init(from: WhisperID, text: String) { (self.from, self.text) = (from, text) }
 }
 
-/// What vouches for the keys of a contact, beside the id.
+/// The proof of a contact's keys beside the id.
 package enum Verification: String, Sendable, CaseIterable {
     /// A link: as good as the way by which it came.
     case linked

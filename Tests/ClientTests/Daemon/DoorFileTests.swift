@@ -87,7 +87,7 @@ extension AppDoorTests {
         #expect(try await status("Content-Length: -1") >= 400)
         #expect(self.sealedFiles(of: "ann") == [])
 
-        // Two at a time, and a third is told so. What has not come whole goes with its connection.
+        // Two at a time, and a third is told so. A file that has not come whole goes with its connection.
         let half = String(Self.plain.prefix(200_000))
         let begun = try await Blocking.run {
             Result {

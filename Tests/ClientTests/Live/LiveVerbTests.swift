@@ -73,7 +73,7 @@ import Testing
         await ann.core.close()
     }
 
-    /// What has gone out is told by an event, and found by a program that has missed it.
+    /// A line that has gone out is told by an event, and found by a program that has missed it.
     @Test func completedLinesAreShownAgain() async throws {
         let ann = try await self.hosts.online("ann")
         let own = try await ann.perform(#"live_create {"name":"talk","whisperer":"Ann"}"#)["conversation"]

@@ -227,7 +227,7 @@ extension AppWindow {
         }
     }
 
-    /// What stands in the field of who whispers.
+    /// The text in the whisperer's field.
     func shows(typed text: String) async throws {
         try await self.shows("\(text) in the field") {
             try await self.browser.value(of: "return document.querySelector('#live-text')?.value").string == text

@@ -34,7 +34,7 @@ extension PageCluster {
         }
     }
 
-    /// What the page shows is the link itself, for a command and for a camera; and it asks the server for files alone.
+    /// The page shows the link itself, for a command and for a camera, and asks the server for files alone.
     @Test func aLinkIsShownAndGoesNowhere() async throws {
         let contact = try Self.link(name: "Zoë “the\u{202E} ferry”")
         let invitation = Cluster.stack.publicURL + "/invite#" + Self.token

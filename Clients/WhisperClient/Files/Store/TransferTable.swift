@@ -319,7 +319,7 @@ package struct TransferTable: Sendable {
 
     // MARK: Kept files
 
-    /// Keeps a sealed file. Those unused longest make room for it.
+    /// Keeps a sealed file. Files unused longest make room for it.
     private static func keep(_ local: String, bytes: Int64, of number: Int64, in database: Database) throws {
         try database.run(
             sql: "INSERT OR REPLACE INTO kept_files (message, local, bytes, used) VALUES (?, ?, ?, \(Self.nextUse))",

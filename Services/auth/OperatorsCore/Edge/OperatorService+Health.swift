@@ -7,7 +7,7 @@ package import Store
 // The state of the cluster, as far as this process can see it.
 extension OperatorService {
     package struct Health: Equatable, Sendable {
-        /// Those with a connection to the database, in order.
+        /// Processes with a connection to the database, in order.
         package var processes: [ProcessName]
         /// Releases of gateways that somebody is connected to, one for each; `nil` for a release that does not tell.
         package var gateways: [String?]

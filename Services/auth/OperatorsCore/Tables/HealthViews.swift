@@ -1,6 +1,6 @@
 package import Store
 
-/// What the database tells of the cluster's processes and of the backup. Reads, and writes nothing.
+/// The cluster's processes and the backup, as the database sees them. Reads, and writes nothing.
 package struct HealthViews: Sendable {
     /// The connection by which the backup takes what is committed.
     package struct Backup: Equatable, Sendable {
