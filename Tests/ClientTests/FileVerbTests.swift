@@ -170,6 +170,28 @@ extension CoreTests {
         await bob.close()
     }
 
+    /// The file was uploaded, and its message not accepted: a program that is started again sends it.
+    @Test func theMessageOfAnUploadedFileGoesAfterARestart() async throws {
+        var (ann, bob, _, bobID) = try await self.two()
+        let coming = try await ann.takeFile(bytes: 3)
+        try await coming.add([1, 2, 3])
+        try await coming.finish()
+        self.server.set { $0.refusals = [("RATE_LIMITED", 600_000)] }
+        try await self.perform(ann, #"attachment_send {"chat":"\#(bobID)","file":"\#(coming.id)"}"#)
+        _ = try await self.state(ann, "messageChanged", "kept")
+        // No event tells of a refusal that is tried again. The suite's time bounds the wait.
+        while !self.server.state.withLock({ $0.faults.refusals.isEmpty }) {
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        await ann.close()
+        ann = try self.open("ann")
+        try await self.online(ann)
+        let received = try await self.next(bob, "messageReceived").event["message"]
+        #expect(received?["attachment"]?["size"]?.integer == 3)
+        await ann.close()
+        await bob.close()
+    }
+
     @Test func whatIsCancelledLeavesNothing() async throws {
         let (ann, bob, annID, bobID) = try await self.two()
         let path = try self.file("a", Sodium.random(Self.size))

@@ -121,7 +121,7 @@ package final class Outbox {
         case .direct(let peer):
             let changes: [UUIDText]
             (messages, changes) = try self.store.messages.requeueFailed(to: peer, limit: ClientLimits.retriesMax)
-            let complete = messages.filter { $0.attachment.map { $0.state == .complete } ?? true }
+            let complete = messages.filter { $0.attachment.map { [.complete, .kept].contains($0.state) } ?? true }
             for id in complete.map(\.id) + changes { self.direct.queued(id, to: peer) }
         case .group(let id):
             messages = try self.store.transfers.requeueFailedUploads(inGroup: id)

@@ -83,7 +83,7 @@ package struct MessageTable: Sendable {
             let sql = """
                 SELECT id, peer, attempts, number AS place FROM messages
                 WHERE state IN ('queued', 'sending') AND group_id IS NULL
-                    AND (file_state IS NULL OR file_state = 'complete')
+                    AND (file_state IS NULL OR file_state IN ('complete', 'kept'))
                 ORDER BY number
                 """
             let messages = try Row.fetchAll(database, sql: sql)
