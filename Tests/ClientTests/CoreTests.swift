@@ -381,6 +381,14 @@ import Testing
         #expect(devices.count == 4 && devices[0] == devices[1] && devices[2] == devices[3])
         #expect((devices[0] == devices[2]) == (device != nil))
         if let device { #expect(devices[0] == device) }
+        // The server learns of a device by a login, so a session of before is over.
+        let other = "7d444840-9dc0-11d1-b245-5ffdce74fad2"
+        let core = try Core.open(
+            CoreConfiguration(folder: self.folder.path + "/ann", server: "ws://127.0.0.1:1", device: other),
+            link: { _ in server })
+        try await self.online(core)
+        #expect(server.devices.dropFirst(4).map { $0 ?? "" } == [other, other])
+        await core.close()
     }
 
     @Test func aFolderHasOneCoreAndSuspendingLetsGoOfIt() async throws {

@@ -122,8 +122,7 @@ package actor WhisperClient {
         self.logger = logger
         self.observer = observer
         self.wallClock = wallClock
-        self.deviceID =
-            if let device = installation.device { device } else { try profile.store.settings.deviceID() }
+        self.deviceID = try profile.store.settings.deviceID(installation.device)
         self.id = try profile.store.settings.whisperID()
         self.token = try profile.store.settings.session()
         self.session = SessionMachine(knowsID: self.id != nil, at: .now)

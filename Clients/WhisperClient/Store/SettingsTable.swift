@@ -69,12 +69,15 @@ package struct SettingsTable: Sendable {
         try self.store.write { try Self.set(session, in: $0) }
     }
 
-    /// The id of this installation, a UUIDv4 drawn the first time it is asked for.
-    package func deviceID() throws(ClientStoreError) -> UUIDText {
+    /// The id of this installation: the host's, or a UUIDv4 drawn the first time it is asked for. With another one than before the
+    /// session is over, because the server learns of a device by a login alone.
+    package func deviceID(_ given: UUIDText? = nil) throws(ClientStoreError) -> UUIDText {
         try self.store.write { database in
-            let kept = try String.fetchOne(database, sql: "SELECT value FROM settings WHERE name = 'deviceId'")
-            if let id = kept.flatMap({ UUIDText($0) }) { return id }
-            let id = UUIDText.random()
+            let text = try String.fetchOne(database, sql: "SELECT value FROM settings WHERE name = 'deviceId'")
+            let kept = text.flatMap { UUIDText($0) }
+            if let kept, given == nil || given == kept { return kept }
+            if kept != nil { try Self.set(nil as StoredSession?, in: database) }
+            let id = given ?? .random()
             try Self.set("deviceId", to: "\(id)", in: database)
             return id
         }
