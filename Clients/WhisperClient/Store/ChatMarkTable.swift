@@ -24,10 +24,10 @@ extension ClientStore {
         return (row?["is_pinned"] ?? false, row?["is_muted"] ?? false)
     }
 
-    /// Whether nobody rings for a message that has come: its chat is muted, and it names nobody here, or that is to count for nothing.
+    /// Whether nobody rings for a message that has come: its chat is muted. In a group a mention passes that, unless the person wants none to.
     static func isSilent(_ message: Message, in database: Database) throws -> Bool {
         guard try Self.marks(of: message.place, in: database).isMuted else { return false }
-        return try !message.isMentioned || !Self.preferences(in: database).hearsMentions
+        return try message.isDirect || !message.isMentioned || !Self.preferences(in: database).hearsMentions
     }
 
     /// - Returns: whether there is such a group.

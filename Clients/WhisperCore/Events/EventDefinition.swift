@@ -72,7 +72,7 @@ package struct EventDefinition: Sendable {
             Field(
                 "isSilent", .bool, .optional,
                 about:
-                    "Its chat is muted: a host shows it and does not ring. A message that names us passes that, if the setting `mentions` is on."
+                    "Its chat is muted: a host shows it and does not ring. In a group a message that names us passes that, if the setting `mentions` is on."
             ),
         ],
         sample:
