@@ -18,6 +18,14 @@ package struct Message: Sendable, Equatable, Identifiable {
         case unreadable
         /// Its author has deleted it.
         case deleted
+
+        /// Whether this release can read it.
+        var isKnown: Bool {
+            switch self {
+            case .text, .deleted: true
+            case .other, .unreadable: false
+            }
+        }
     }
 
     package var id: UUIDText

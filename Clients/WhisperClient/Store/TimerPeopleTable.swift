@@ -17,7 +17,7 @@ enum TimerPeopleTable {
     }
 
     /// The chat has another timer, which nobody has got yet.
-    /// - Parameter time: when it came; `nil` if it is ours. Others got it then, too, for all that is known here.
+    /// - Parameter time: when it came; `nil` if it is ours. In a direct chat the other person has had it since then.
     static func begin(in chat: Conversation, cameAt time: Timestamp?, in database: Database) throws {
         try database.run(sql: "UPDATE timer_people SET got_at = NULL WHERE chat = ?", arguments: [chat.name])
         try database.run(
@@ -45,11 +45,13 @@ enum TimerPeopleTable {
         let row = try Row.fetchOne(
             database,
             sql: """
-                SELECT coalesce(got_at, came_at) AS got_at, coalesce(keeps, 0) AS keeps FROM chat_timers
+                SELECT coalesce(got_at, CASE WHEN ? THEN came_at END) AS got_at, coalesce(keeps, 0) AS keeps FROM chat_timers
                     LEFT JOIN timer_people ON timer_people.chat = chat_timers.chat AND person = ?
                 WHERE chat_timers.chat = ?
-                """, arguments: [person, place.name])
+                """, arguments: [message.isDirect, person, place.name])
         guard let row else { return false }
+        // Content that this release cannot read may have a time.
+        guard message.expires != nil || message.attachment != nil || message.content.isKnown else { return false }
         var keeps: Bool = row["keeps"]
         if message.expires != nil {
             keeps = false
