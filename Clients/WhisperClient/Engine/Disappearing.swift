@@ -173,6 +173,8 @@ package final class Disappearing {
             guard !isEnded() else { return }
         }
         try self.store.erasure.rewriteFiles(owed: owed)
+        // Sealed files whose messages are gone go, too.
+        await host.transfers.end(of: [], host)
         self.nextErasure = .now + (.now - start) * ClientLimits.erasurePauseFactor
     }
 }
