@@ -206,9 +206,9 @@ actor ChatControl {
         }
         let name = describe(attachment.details)
         return switch attachment.state {
-        case .complete, .kept: [Remark(text: "\(name): saved.", tone: .good)]
+        case .complete: [Remark(text: "\(name): saved.", tone: .good)]
         case .failed(let failure): [Remark(text: "\(name): not saved, \(describe(failure)).", tone: .bad)]
-        case .offered, .waiting: []
+        case .offered, .waiting, .kept: []
         }
     }
 }

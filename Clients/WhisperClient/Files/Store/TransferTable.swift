@@ -243,7 +243,7 @@ package struct TransferTable: Sendable {
             try database.run(
                 sql: """
                     INSERT INTO transfers (message, is_upload, local, target) VALUES (?, 0, ?, ?)
-                    ON CONFLICT (message) DO UPDATE SET target = excluded.target, attempts = 0
+                    ON CONFLICT (message) DO UPDATE SET target = coalesce(excluded.target, target), attempts = 0
                     """, arguments: [number, local, target])
             try Self.set(.waiting, of: number, in: database)
             return try ChangeTable.message(number: number, in: database)
@@ -308,6 +308,9 @@ package struct TransferTable: Sendable {
         try self.store.write { database -> Message? in
             let number = transfer.number
             guard try Self.isWaiting(number, in: database) else { return nil }
+            // Somebody has named a path meanwhile: the next attempt finds the whole file, and opens it there.
+            let sql = "SELECT target FROM transfers WHERE message = ?"
+            guard try String.fetchOne(database, sql: sql, arguments: [number]) == transfer.target else { return nil }
             try Self.set(transfer.target == nil ? .kept : .complete, of: number, in: database)
             try Self.endDownload(number, in: database)
             if transfer.target == nil {
