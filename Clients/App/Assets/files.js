@@ -15,7 +15,7 @@ const widthMax = 320;
 const atOnceMax = 20;
 /** A file that does something when it is opened. */
 const programs = /^(appimage|bat|cmd|com|deb|desktop|exe|hta|html?|jar|jnlp|js|lnk|mjs|msi|pl|ps1|py|rpm|run|scr|sh|svg|vbs|xhtml|xml)$/i;
-const movable = /[\p{Cc}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu;
+const movable = /[\p{Cc}\p{Cf}]/gu;
 /** How bytes begin that are shown or played. The sender's word does not count. */
 const beginnings = [
   [/^\x89PNG\r\n\x1a\n/, "image/png"], [/^\xff\xd8\xff/, "image/jpeg"], [/^GIF8[79]a/, "image/gif"], [/^RIFF....WEBP/s, "image/webp"], [/^....ftypavif/s, "image/avif"],
@@ -27,9 +27,9 @@ const unit = (name, unitDisplay) => new Intl.NumberFormat(undefined, { style: "u
 const [bytesIn, kilobytes, megabytes] = [unit("byte", "long"), unit("kilobyte"), unit("megabyte")];
 const sizeOf = (bytes) => (bytes < 1_000 ? bytesIn.format(bytes) : bytes < 1_000_000 ? kilobytes.format(Math.round(bytes / 1_000)) : megabytes.format(bytes / 1_000_000));
 
-/** A name without folders, and without signs that move other letters. @returns {[string, string]} and its ending */
+/** A name without folders, without signs that move other letters or are not seen, and without dots at its ends. @returns {[string, string]} and its ending */
 function parts(name) {
-  const safe = (name ?? "").replace(movable, "").split(/[/\\]/).at(-1).replace(/^\.+/, "").trim() || words.file;
+  const safe = (name ?? "").replace(movable, "").split(/[/\\]/).at(-1).replace(/^[.\s]+|[.\s]+$/g, "") || words.file;
   const dot = safe.lastIndexOf(".");
   return dot > 0 ? [safe.slice(0, dot), safe.slice(dot + 1)] : [safe, ""];
 }
@@ -102,6 +102,9 @@ class Row {
   #url;
   #isSeen = false;
   #isAsked = false;
+  #isCancelled = false;
+  #isOver = false;
+  #closeViewer = () => {};
   #waiting = [];
   #fault = el("p", { class: "fault", role: "alert" });
 
@@ -141,7 +144,10 @@ class Row {
     const isClosed = this.#open.isStranger && !this.#isOwn;
     set(this.element, "data-kind", isClosed ? "file" : voice ? "voice" : image ? "photo" : "file");
     const isWaiting = state === "waiting" && (!this.#isOwn || this.#message.state === "queued");
-    const cancel = button(words.cancel, () => this.#do(rpc("attachment_cancel", { messageId: this.#message.messageId, ...this.#from })));
+    const cancel = button(words.cancel, () => {
+      this.#isCancelled = true;
+      return this.#do(rpc("attachment_cancel", { messageId: this.#message.messageId, ...this.#from }));
+    });
     const line = isWaiting && el("div", { class: "moving" }, this.#progress, cancel);
     const failed = state === "failed" && !this.#isOwn && el("p", { class: "fault" }, words.fileFailed[reason] ?? words.fileGone);
     const rest = [line, failed, this.#fault];
@@ -166,7 +172,11 @@ class Row {
       this.#picture.style.aspectRatio = `${width} / ${height}`;
       this.#picture.style.width = `${Math.min(width, widthMax, Math.max(88, Math.round(widthMax * width / height)))}px`;
       const { thumbnail } = this.#file;
-      if (thumbnail) this.#show(Uint8Array.from(atob(thumbnail), (letter) => letter.charCodeAt(0)));
+      try {
+        if (thumbnail) this.#show(Uint8Array.from(atob(thumbnail), (letter) => letter.charCodeAt(0)));
+      } catch {
+        // One that is no picture is none.
+      }
     }
     if (name) set(this.#picture, "title", parts(name).filter(Boolean).join("."));
     return this.#picture;
@@ -177,7 +187,7 @@ class Row {
     this.#isSeen = true;
     const { image, voice, size, state } = this.#file;
     const { unasked } = await readBounds();
-    if (!image && !voice || this.#open.isStranger || this.#isAsked) return;
+    if (!image && !voice || this.#open.isStranger || this.#isAsked || this.#isCancelled) return;
     if (this.#isHere && image) {
       this.#isAsked = true;
       await this.#do(this.#bytes().then((bytes) => this.#show(bytes)));
@@ -220,6 +230,7 @@ class Row {
   #show(bytes) {
     const blob = this.#blob(bytes);
     if (!blob.type.startsWith("image/")) throw new Error(words.notShown);
+    if (this.#isOver) return;
     const old = this.#url;
     this.#url = URL.createObjectURL(blob);
     this.#picture.replaceChildren(el("img", { src: this.#url, alt: "" }));
@@ -233,8 +244,9 @@ class Row {
         this.#show(bytes);
       }));
     }
-    const { element } = dialog(words.photo, el("img", { src: this.#url, alt: parts(this.#file.name).filter(Boolean).join(".") }), el("div", { class: "buttons" }, button(words.save, () => this.#save(), { class: "main" })));
+    const { element, close } = dialog(words.photo, el("img", { src: this.#url, alt: parts(this.#file.name).filter(Boolean).join(".") }), el("div", { class: "buttons" }, button(words.save, () => this.#save(), { class: "main" })));
     set(element, "class", "viewer");
+    this.#closeViewer = close;
   }
 
   async #save() {
@@ -255,6 +267,8 @@ class Row {
   }
 
   end() {
+    this.#isOver = true;
+    this.#closeViewer();
     this.#player?.end();
     if (this.#url) URL.revokeObjectURL(this.#url);
     this.#waiting.splice(0).forEach(({ reject }) => reject(new Error(words.fileGone)));
@@ -292,9 +306,10 @@ async function photo(file) {
 async function prepare(file) {
   const name = parts(file.name).filter(Boolean).join(".").slice(0, 80);
   const type = /^[\x21-\x7e]{1,100}$/.test(file.type) ? file.type : "application/octet-stream";
-  if (!/^image\/(png|jpeg|gif|webp|avif)$/.test(type)) return { name, type, blob: file };
-  const made = await photo(file).catch(() => undefined);
-  if (!made) return { name, type, blob: file, fault: words.notAPicture };
+  if (!type.startsWith("image/")) return { name, type, blob: file };
+  const made = /^image\/(png|jpeg|gif|webp|avif)$/.test(type) && await photo(file).catch(() => undefined);
+  // It may say where it was taken.
+  if (!made) return { name, type, blob: file, fault: words.notAPicture, original: { name, type, blob: file, fault: undefined } };
   const start = name.replace(/\.[^.]*$/, "");
   return { ...made, name: made.type === type ? name : `${start}.jpg`, original: made.blob === file ? undefined : { name, type, blob: file } };
 }
@@ -310,7 +325,7 @@ export async function give(open, { blob, name, type, ...more }, signal) {
   const answer = await raw("/files", { method: "POST", body: blob, headers: { "Content-Type": "application/octet-stream" }, signal });
   if (!answer.ok) throw new Error(answer.status === 413 ? words.tooLarge(sizeOf(bounds?.file ?? 0)) : answer.status === 507 ? words.storeFailed : words.notSent);
   const { file } = await answer.json();
-  const known = Object.entries({ thumbnail: more.thumbnail, image: more.image, voice: more.voice }).filter(([, value]) => value);
+  const known = Object.entries({ clientId: more.clientId, thumbnail: more.thumbnail, image: more.image, voice: more.voice }).filter(([, value]) => value);
   await open.attach({ file, name, mimeType: type, ...Object.fromEntries(known) });
 }
 
@@ -324,25 +339,28 @@ export async function offer(open, files, hasFolder, to) {
   const asIs = el("label", { class: "row", hidden: true }, el("span", {}, words.original), original);
   const fault = el("p", { class: "fault", role: "alert" }, [hasFolder && words.noFolders, files.length > atOnceMax && words.tooMany(atOnceMax)].filter(Boolean).join(" "));
   const chosen = (item) => (original.checked && item.original ? { ...item, ...item.original } : item);
+  let isPreparing = true;
+  const drop = (item) => {
+    if (!items.includes(item)) return;
+    items.splice(items.indexOf(item), 1);
+    if (item.url) URL.revokeObjectURL(item.url);
+    draw();
+  };
   const draw = () => {
     list.replaceChildren(...items.map((item) => {
-      const why = item.fault ?? tooLarge(chosen(item));
+      const why = chosen(item).fault ?? tooLarge(chosen(item));
       return el("li", {}, item.url && el("img", { src: item.url, alt: "" }), el("p", {}, label(chosen(item).name), el("span", { class: "hint" }, sizeOf(chosen(item).blob.size)), why && el("span", { class: "fault" }, why)),
-        signButton("close", words.leaveOut(item.name), () => { items.splice(items.indexOf(item), 1); draw(); }));
+        signButton("close", words.leaveOut(item.name), () => drop(item)));
     }));
     asIs.hidden = !items.some((item) => item.original);
-    set(go, "aria-disabled", sendable().length === 0 ? "true" : null);
+    set(go, "aria-disabled", isPreparing || sendable().length === 0 ? "true" : null);
   };
-  const sendable = () => items.filter((item) => !item.fault && !tooLarge(chosen(item)));
+  const sendable = () => items.filter((item) => !chosen(item).fault && !tooLarge(chosen(item)));
   const send = async () => {
-    if (sendable().length === 0 || go.ariaBusy) return;
+    if (isPreparing || sendable().length === 0 || go.ariaBusy) return;
     set(go, "aria-busy", "true");
     try {
-      for (const item of sendable()) {
-        await give(open, chosen(item), cut.signal);
-        items.splice(items.indexOf(item), 1);
-        draw();
-      }
+      for (let item; (item = sendable()[0]); drop(item)) await give(open, chosen(item), cut.signal);
       close();
     } catch (error) {
       set(go, "aria-busy", null);
@@ -360,9 +378,11 @@ export async function offer(open, files, hasFolder, to) {
     const item = await prepare(file);
     if (cut.signal.aborted) return;
     if (item.image) item.url = URL.createObjectURL(item.blob);
-    items.push(item);
+    // A second try after a break is the same message.
+    items.push({ ...item, clientId: crypto.randomUUID() });
     draw();
   }
+  isPreparing = false;
   draw();
   go.focus();
 }

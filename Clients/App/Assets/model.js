@@ -364,7 +364,8 @@ export class Open {
   /** Sends a file that the daemon has. @param {any} fields of `attachment_send` */
   async attach(fields) {
     await rpc("attachment_send", { chat: this.chat, clientId: crypto.randomUUID(), ...fields });
-    await this.#wrote();
+    // It is sent, whatever becomes of the reading.
+    await this.#wrote().catch(() => {});
   }
 
   #wrote() {

@@ -54,6 +54,8 @@ export class Player {
   #time;
   #played;
   #rate;
+  #opening;
+  #isOver = false;
 
   /** @param {{durationMs: number, waveform?: string | Uint8Array}} voice @param {() => Promise<Blob>} load */
   constructor({ durationMs, waveform: levels }, load) {
@@ -85,9 +87,17 @@ export class Player {
     this.#time.textContent = clock(this.#at > 0 ? this.#at : this.#duration);
   }
 
-  async #open() {
-    if (this.#audio) return;
-    this.#url = URL.createObjectURL(await this.#load());
+  #open() {
+    return (this.#opening ??= this.#begin().catch((error) => {
+      this.#opening = undefined;
+      throw error;
+    }));
+  }
+
+  async #begin() {
+    const blob = await this.#load();
+    if (this.#isOver) throw new DOMException("", "AbortError");
+    this.#url = URL.createObjectURL(blob);
     this.#audio = new Audio(this.#url);
     for (const name of ["timeupdate", "pause", "play"]) this.#audio.addEventListener(name, () => this.#draw());
     this.#audio.addEventListener("ended", () => {
@@ -131,6 +141,7 @@ export class Player {
   }
 
   end() {
+    this.#isOver = true;
     this.stop();
     if (playing === this) playing = null;
     if (this.#url) URL.revokeObjectURL(this.#url);
@@ -186,7 +197,7 @@ export async function record(send) {
     const wave = waveform(levels);
     player = new Player({ durationMs, waveform: wave }, async () => blob);
     body.replaceChildren(player.element);
-    const note = { blob, type, name: `${words.voiceNote}.${type.split("/")[1]}`, voice: { durationMs, waveform: btoa(String.fromCharCode(...wave)) } };
+    const note = { blob, type, name: `${words.voiceNote}.${type.split("/")[1]}`, clientId: crypto.randomUUID(), voice: { durationMs, waveform: btoa(String.fromCharCode(...wave)) } };
     const go = button(words.send, async () => {
       if (go.ariaBusy) return;
       set(go, "aria-busy", "true");
