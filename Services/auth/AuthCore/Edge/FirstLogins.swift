@@ -46,7 +46,7 @@ final class FirstLogins: Sendable {
     /// Logins that wait for the next transaction.
     var waiting: Int { self.state.withLock { $0.waiting.count } }
 
-    /// - Throws: `.unique` if another transaction has registered one of the keys, or one of the tokens, meanwhile.
+    /// - Throws: `.unique` if another transaction has registered one of the keys meanwhile.
     func store(_ login: FirstLogin) async throws(StoreError) -> Stored {
         let mayLead = self.state.withLock { state in
             guard state.transactions < AuthLimits.firstLoginTransactionsMax else { return false }
