@@ -188,7 +188,10 @@ private func introduce(_ profile: Profile, _ options: ProfileOptions, isRestorin
         if let restored { print(restored) }
     } catch let problem as Problem {
         if case .refused? = await client.stopReason {
-            print("Your identity is made all the same; with an invitation, say `whisper init --invitation` again.")
+            print(
+                isRestoring
+                    ? "Nobody with these keys is known there. If you had a passphrase, or another one, remove \(harmless(options.folder)), and restore once more."
+                    : "Your identity is made all the same; with an invitation, say `whisper init --invitation` again.")
             throw problem
         }
         let id = profile.keys.publicKeys.id(counter: 0)

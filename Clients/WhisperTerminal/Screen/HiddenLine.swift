@@ -11,7 +11,6 @@ func readHiddenLine(_ prompt: String) -> String? {
     settings.c_lflag = settings.c_lflag & ~tcflag_t(ECHO | ISIG) | tcflag_t(ECHONL)
     // Ctrl-C spoils the line instead: a process that it ended would leave the terminal without echo.
     let interrupt: cc_t = 3
-    withUnsafeMutableBytes(of: &settings.c_cc) { $0[Int(VEOL)] = interrupt }
     tcsetattr(STDIN_FILENO, TCSADRAIN, &settings)
     print(prompt, terminator: "")
     fflush(nil)
