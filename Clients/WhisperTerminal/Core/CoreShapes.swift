@@ -133,7 +133,8 @@ extension Attachment {
         switch json.string("state") {
         case "offered": state = .offered
         case "waiting": state = .waiting
-        case "complete", "kept": state = .complete
+        case "complete": state = .complete
+        case "kept": state = .kept
         case "failed": state = .failed(json.string("reason").flatMap { FileFailure(rawValue: $0) } ?? .rejected)
         default: return nil
         }
