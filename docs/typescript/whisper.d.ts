@@ -3292,7 +3292,7 @@ export interface Routes {
       waitingFor: Array<string>
     }
   }
-  /** What the server holds of one identity, in numbers. The audit log names an identity that exists. */
+  /** The server's records of one identity, in numbers. The audit log names an identity that exists. */
   "GET /admin/identities/{whisperId}": {
     parameters: {
       whisperId: WhisperID

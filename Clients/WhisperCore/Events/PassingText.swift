@@ -67,7 +67,7 @@ extension EventDefinition {
     static let chatChanged = EventDefinition(
         "chatChanged",
         about:
-            "Somebody here has read messages of a chat, cleared it, changed its draft, or has pinned or muted it by `chat_mark`; or an app is known to keep what should disappear. Messages have events of their own.",
+            "Somebody here has read messages of a chat, cleared it, changed its draft, or has pinned or muted it by `chat_mark`. Or an app is known to keep what should disappear. Messages have events of their own.",
         isKept: false, Shapes.chatState,
         sample:
             #"{"type":"chatChanged","chat":"WSP-AAAA-AAAA-AAAA","unread":0,"draft":"It may","isPinned":false,"isMuted":false}"#

@@ -21,7 +21,7 @@ package enum PeopleOperations {
     package static let all = [
         HTTPOperation(
             "getIdentity", .get, "/admin/identities/{whisperId}",
-            about: "What the server holds of one identity, in numbers. The audit log names an identity that exists.",
+            about: "The server's records of one identity, in numbers. The audit log names an identity that exists.",
             origin: .operators, access: .viewer, parameters: [.path("whisperId", .whisperID)],
             success: .json(
                 Self.person,

@@ -11,7 +11,7 @@ protocol TurnHost: EdgeHost {
     func turnEnded()
 }
 
-/// Turns of the event loop. What connections get in a turn is written at its end, in one call for each socket.
+/// Turns of the event loop. The frames of a turn are written at its end, in one call for each socket.
 final class Turns {
     private let eventLoop: any EventLoop
     private let metrics: GatewayMetrics
