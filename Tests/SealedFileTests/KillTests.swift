@@ -32,23 +32,42 @@ import Testing
 
     /// - Returns: the writer's status if it ended by itself, and what it said.
     private static func killed(_ file: String, after lines: Int) throws -> (status: Int32?, output: Data) {
-        let process = Process()
-        process.executableURL = Self.program
-        process.arguments = [file, "\(SealedFolder.keyByte)"]
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        try process.run()
+        // No other test's child may inherit it: the end of what the writer says would not be seen.
+        var ends: [Int32] = [0, 0]
+        let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw POSIXError(.EMFILE) }
+        let reading = FileHandle(fileDescriptor: ends[0], closeOnDealloc: true)
+        let writing = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
+        let writer = try self.start(file, output: writing)
+        try writing.close()
         var output = Data()
         // It is killed in the midst of what follows the line that was waited for.
         while output.count(where: { $0 == 0x0A }) < lines {
-            let more = pipe.fileHandleForReading.availableData
+            let more = reading.availableData
             if more.isEmpty { break }
             output += more
         }
-        kill(process.processIdentifier, SIGKILL)
-        output += try pipe.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        return (process.terminationReason == .uncaughtSignal ? nil : process.terminationStatus, output)
+        kill(writer, SIGKILL)
+        output += try reading.readToEnd() ?? Data()
+        var status: Int32 = 0
+        while waitpid(writer, &status, 0) < 0 && errno == EINTR {}
+        return (status & 0x7F == SIGKILL ? nil : status, output)
+    }
+
+    /// Foundation's `Process` copies the list of all open files, and crashed here beside tests that had a thousand.
+    private static func start(_ file: String, output: FileHandle) throws -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, output.fileDescriptor, 1)
+        let program = Self.program.path(percentEncoded: false)
+        let words: [String] = [program, file, "\(SealedFolder.keyByte)"]
+        var arguments = words.map { strdup($0) } + [nil]
+        defer { for argument in arguments { free(argument) } }
+        var writer = pid_t()
+        let refusal = posix_spawn(&writer, program, &actions, nil, &arguments, environ)
+        guard refusal == 0 else { throw POSIXError(POSIXErrorCode(rawValue: refusal) ?? .EINVAL) }
+        return writer
     }
 
     @Test func whatWasCommittedIsThereAfterAKill() async throws {
