@@ -313,7 +313,7 @@ extension CallMachine {
 
     /// In any order of events a call ends once, its numbers grow, and the callee gets the call's beginning first. For a
     /// call that is over only its end is kept.
-    @Test(arguments: UInt64(0)..<300) func keepsItsPromisesWhateverTheOrder(seed: UInt64) {
+    @Test(arguments: Prove.seeds(0..<300)) func keepsItsPromisesWhateverTheOrder(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var call = newCall(calleeAt: Bool.random(using: &random) ? there : nil)
         var now = start

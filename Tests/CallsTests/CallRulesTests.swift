@@ -282,7 +282,7 @@ extension CallRules {
 
     /// Everybody calls everybody, in whatever order: nobody is in two calls beside one that rings, and each call that lives holds
     /// a slot or a ring of both.
-    @Test(arguments: UInt64(0)..<200) func nobodyIsInTwoCalls(seed: UInt64) throws {
+    @Test(arguments: Prove.seeds(0..<200)) func nobodyIsInTwoCalls(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let calls = (0..<6).map { index in
             let pair = people.shuffled(using: &random)

@@ -209,7 +209,7 @@ import Testing
     }
 
     /// Time changes no conversation before its deadline: each one is ticked a moment before the deadline, and at it.
-    @Test(arguments: UInt64(0)..<200) func nothingHappensBeforeItsTime(seed: UInt64) throws {
+    @Test(arguments: Prove.seeds(0..<200)) func nothingHappensBeforeItsTime(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         func some(_ most: Int64) -> Timestamp? {
             Bool.random(using: &random) ? LiveBench.start + .seconds(Int64.random(in: 0...most, using: &random)) : nil

@@ -123,7 +123,7 @@ let carolID = WhisperID("WSP-AAAA-AAAA-AAAA")!
 
     /// Every queued message is, in the end, accepted once by this model of a server, or given up; the accepted ones of a
     /// conversation in order; and never are two of one conversation under way.
-    @Test(arguments: UInt64(0)..<200)
+    @Test(arguments: Prove.seeds(0..<200))
     func everyMessageEndsOnceWhateverHappens(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var machine = OutboxMachine<UUIDText>()
@@ -300,7 +300,7 @@ private struct CountedID: Hashable {
         #expect(state == .delivered)
     }
 
-    @Test(arguments: UInt64(0)..<100)
+    @Test(arguments: Prove.seeds(0..<100))
     func receiptsInAnyOrderEndTheSame(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var state = MessageState.sending

@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test(arguments: UInt64(0)..<100)
+    @Test(arguments: Prove.seeds(0..<100))
     func theCursorStaysInTheLine(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var editor = LineEditor()
@@ -133,7 +133,7 @@ import Testing
         #expect(TextWidth.wrapped(text, width: 8) == rows)
     }
 
-    @Test(arguments: UInt64(0)..<100)
+    @Test(arguments: Prove.seeds(0..<100))
     func noRowIsTooWideAndNothingIsLost(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let text = String((0..<200).map { _ in Array("abc 日👍é  x").randomElement(using: &random)! })

@@ -206,7 +206,7 @@ import TestKit
 
     /// For any input in any order: outside a connection there is always a next step, within one always a deadline.
     /// After a stop nothing starts again.
-    @Test(arguments: UInt64(0)..<300)
+    @Test(arguments: Prove.seeds(0..<300))
     func itNeverGetsStuck(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var machine = SessionMachine(knowsID: Bool.random(using: &random), at: start)

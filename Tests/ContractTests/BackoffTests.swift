@@ -11,7 +11,7 @@ import Testing
         #expect(pauses[5...].allSatisfy { $0 == .seconds(60) })
     }
 
-    @Test(arguments: UInt64(0)..<100)
+    @Test(arguments: Prove.seeds(0..<100))
     func delaysGrowWithinTheirBounds(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         for failures in 1...40 {

@@ -5,7 +5,7 @@ import TestKit
 
 /// Damaged frames: the decoder and the slow validator must agree on each, and nothing may crash.
 @Suite struct FuzzTests {
-    @Test(arguments: UInt64(0)..<100)
+    @Test(arguments: Prove.seeds(0..<100))
     func damagedBytesAreJudgedAlike(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         for _ in 0..<30 {
@@ -15,7 +15,7 @@ import TestKit
         }
     }
 
-    @Test(arguments: UInt64(1_000)..<1_100)
+    @Test(arguments: Prove.seeds(1_000..<1_100))
     func exchangedValuesAreJudgedAlike(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         for _ in 0..<30 {

@@ -4,7 +4,7 @@ import Testing
 import TestKit
 
 @Suite struct WireTests {
-    @Test(arguments: UInt64(0)..<100)
+    @Test(arguments: Prove.seeds(0..<100))
     func everyMessageComesBackWhole(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         for job in try random.oneOfEach(MailboxJob.self) { try expectWhole(job) }
@@ -47,7 +47,7 @@ import TestKit
         expectExactLength(random.session())
     }
 
-    @Test(arguments: UInt64(0)..<100)
+    @Test(arguments: Prove.seeds(0..<100))
     func corruptBytesNeverCrash(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         for _ in 0..<5 {

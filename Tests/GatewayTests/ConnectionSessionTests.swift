@@ -417,7 +417,7 @@ import Testing
 
     /// In any order of events: no frame is lost or answered twice, and frames keep their order. No connection goes back
     /// to an older session or to another identity, and waiting frames are bounded.
-    @Test(arguments: UInt64(0)..<300) func promisesHoldWhateverTheOrder(seed: UInt64) {
+    @Test(arguments: Prove.seeds(0..<300)) func promisesHoldWhateverTheOrder(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let script = SessionScript()
         let sessions: [Session] =

@@ -66,7 +66,7 @@ import Testing
 
     /// A listener at any position gets packets up to the current text, or a snapshot is asked for. Each line comes
     /// once, none from before it joined, and lines that are not in memory are known to be missing.
-    @Test(arguments: UInt64(0)..<300) func aListenerAnywhereIsBroughtUpToDate(seed: UInt64) {
+    @Test(arguments: Prove.seeds(0..<300)) func aListenerAnywhereIsBroughtUpToDate(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var whisperer = Whisperer(random)
         var memory = StreamMemory()
@@ -105,7 +105,7 @@ import Testing
 
     /// However news between gateways are lost, repeated or overtake each other: a gateway that has not noticed a gap has the same
     /// as the home, and one that asks has it afterwards.
-    @Test(arguments: UInt64(0)..<300) func noLossBetweenGatewaysIsSilent(seed: UInt64) throws {
+    @Test(arguments: Prove.seeds(0..<300)) func noLossBetweenGatewaysIsSilent(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var whisperer = Whisperer(random)
         var (home, node) = (StreamMemory(), StreamMemory())
@@ -145,7 +145,7 @@ import Testing
         if node.snapshot != nil { #expect(node.snapshot == home.snapshot && node.behind == home.behind) }
     }
 
-    @Test(arguments: UInt64(0)..<100) func theBoundsOfAStreamHold(seed: UInt64) {
+    @Test(arguments: Prove.seeds(0..<100)) func theBoundsOfAStreamHold(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var memory = StreamMemory()
         memory.follow(.test())

@@ -73,7 +73,7 @@ import Testing
 
     // MARK: Slow listeners
 
-    @Test(arguments: UInt64(0)..<200) func noListenerHasMoreUnreadThanTheBound(seed: UInt64) {
+    @Test(arguments: Prove.seeds(0..<200)) func noListenerHasMoreUnreadThanTheBound(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var unread = UnreadContent()
         var pings: [UInt64] = []
@@ -122,7 +122,7 @@ import Testing
 
     // MARK: What a whisperer is asked for
 
-    @Test(arguments: UInt64(0)..<200) func aWhispererIsAskedAtItsPaceAndForAll(seed: UInt64) {
+    @Test(arguments: Prove.seeds(0..<200)) func aWhispererIsAskedAtItsPaceAndForAll(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var pace = WantedPace()
         let listeners = (0..<3).map { PrincipalID.guest(GuestID(high: 0, low: $0)) }

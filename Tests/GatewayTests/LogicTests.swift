@@ -128,7 +128,7 @@ import TestKit
 }
 
 @Suite struct UTF8CheckTests {
-    @Test(arguments: UInt64(0)..<200)
+    @Test(arguments: Prove.seeds(0..<200))
     func itAgreesWithTheStandardLibrary(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         for _ in 0..<20 {

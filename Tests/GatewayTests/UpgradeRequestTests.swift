@@ -165,7 +165,7 @@ private func purpose(_ lines: [String]) throws -> UpgradeRequest.Purpose {
         #expect(try request(String(repeating: "x", count: UpgradeRequest.bytesMax)) == nil)
     }
 
-    @Test(arguments: UInt64(0)..<200)
+    @Test(arguments: Prove.seeds(0..<200))
     func rubbishNeverCrashes(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var bytes = Array(head(good).utf8)

@@ -217,7 +217,7 @@ private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
         #expect(result.violation == .binary)
     }
 
-    @Test(arguments: UInt64(0)..<200)
+    @Test(arguments: Prove.seeds(0..<200))
     func rubbishNeverCrashes(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         for _ in 0..<20 { _ = parse([random.bytes(random.upTo(40)), random.bytes(random.upTo(200))], max: 100) }

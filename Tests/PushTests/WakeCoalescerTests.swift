@@ -115,7 +115,7 @@ import TestKit
     }
 
     /// In any order of events: each Job is answered once, and no identity is woken twice in a window.
-    @Test(arguments: UInt64(0)..<100) func everyJobIsAnsweredOnce(seed: UInt64) {
+    @Test(arguments: Prove.seeds(0..<100)) func everyJobIsAnsweredOnce(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let window = Duration.seconds(5)
         var coalescer = WakeCoalescer(window: window)

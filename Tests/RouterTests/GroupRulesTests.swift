@@ -186,7 +186,7 @@ import TestKit
 
     // MARK: Whatever happens
 
-    @Test(arguments: UInt64(0)..<100) func invariantsHoldWhateverIsAsked(seed: UInt64) throws {
+    @Test(arguments: Prove.seeds(0..<100)) func invariantsHoldWhateverIsAsked(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let people = (0..<12).map { person($0) }
         func some(_ most: Int) -> [WhisperID] {

@@ -76,7 +76,7 @@ import TestKit
 
     /// Stores, receipts, looks, and partitions that come and go, in any order, beside mailboxes that really hold
     /// messages.
-    @Test(arguments: UInt64(0)..<300) func aMailboxWithMailIsNeverCalledEmpty(seed: UInt64) {
+    @Test(arguments: Prove.seeds(0..<300)) func aMailboxWithMailIsNeverCalledEmpty(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var memory = MailboxMemory(recipientsMax: 5)
         var waiting: [WhisperID: Int] = [:]

@@ -102,7 +102,7 @@ import TestKit
 
     /// For any events: never two updates within the pause, never the same twice, never offline within the time of
     /// absence. In the end the last update is true.
-    @Test(arguments: UInt64(0)..<200) func keepsItsPromisesWhateverHappens(seed: UInt64) {
+    @Test(arguments: Prove.seeds(0..<200)) func keepsItsPromisesWhateverHappens(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var machine = PresenceMachine(contract)
         let people = (1...4).map { identity($0) }

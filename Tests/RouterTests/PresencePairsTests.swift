@@ -64,7 +64,7 @@ import TestKit
 
     /// For any events: never two updates within the pause, never the same twice on one connection. In the end the listener
     /// has the last state.
-    @Test(arguments: UInt64(0)..<200) func keepTheirPromisesWhateverTheNews(seed: UInt64) {
+    @Test(arguments: Prove.seeds(0..<200)) func keepTheirPromisesWhateverTheNews(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var pairs = PresencePairs(contract)
         let people = (1...4).map { identity($0) }

@@ -44,7 +44,7 @@ import TestKit
     }
 
     /// For any typing and any delay of the lookup: one pair sees no two notifications within the pause.
-    @Test(arguments: UInt64(0)..<100) func noPairSeesTwoWithinThePause(seed: UInt64) {
+    @Test(arguments: Prove.seeds(0..<100)) func noPairSeesTwoWithinThePause(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var machine = TypingMachine(contract)
         let pairs = [self.pair, PeerPair(from: identity(3), to: identity(2))]

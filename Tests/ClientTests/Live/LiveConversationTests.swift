@@ -13,13 +13,13 @@ import Testing
         for ear in world.ears { #expect(ear.machine.unreadable == 0 && ear.missing.isEmpty) }
     }
 
-    @Test(arguments: UInt64(0)..<60) func whateverIsLostComesAgain(seed: UInt64) {
+    @Test(arguments: Prove.seeds(0..<60)) func whateverIsLostComesAgain(seed: UInt64) {
         var world = LiveWorld(seed: seed, faults: { LiveWorld.Faults.mild(&$0) }, startingAt: start)
         world.play()
         Self.expectAgreement(in: world)
     }
 
-    @Test(arguments: UInt64(1_000)..<1_060) func otherDevicesAndOtherStreamsAreFollowed(seed: UInt64) {
+    @Test(arguments: Prove.seeds(1_000..<1_060)) func otherDevicesAndOtherStreamsAreFollowed(seed: UInt64) {
         var world = LiveWorld(seed: seed, faults: { LiveWorld.Faults.all(&$0) }, startingAt: start)
         world.play()
         Self.expectAgreement(in: world)

@@ -17,7 +17,7 @@ import Testing
         return String(view)
     }
 
-    @Test(arguments: UInt64(0)..<100) func whatIsSplitIsFitForLines(seed: UInt64) {
+    @Test(arguments: Prove.seeds(0..<100)) func whatIsSplitIsFitForLines(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let input = Self.text(.random(in: 0...60, using: &random), &random)
         let (lines, rest) = TypedText.split(input)
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test(arguments: UInt64(0)..<200) func anEditBringsOneTextToTheOther(seed: UInt64) {
+    @Test(arguments: Prove.seeds(0..<200)) func anEditBringsOneTextToTheOther(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let one = TypedText.split(Self.text(20, &random)).rest
         let other = TypedText.split(Self.text(20, &random)).rest
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test(arguments: UInt64(0)..<100) func aPacketIsReadAsItWasWritten(seed: UInt64) {
+    @Test(arguments: Prove.seeds(0..<100)) func aPacketIsReadAsItWasWritten(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         func text() -> LiveText { TypedText.split(Self.text(.random(in: 0...40, using: &random), &random)).rest }
         let edits = (0..<Int.random(in: 1...5, using: &random)).map { TextEdit(offset: $0, text: text()) }

@@ -117,7 +117,7 @@ import Testing
     }
 
     /// Also while more is typed and pasted than may go.
-    @Test(arguments: UInt64(0)..<60) func aWantedSnapshotIsNeverLate(seed: UInt64) {
+    @Test(arguments: Prove.seeds(0..<60)) func aWantedSnapshotIsNeverLate(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var (machine, now, audit) = (self.machine, self.now, WhispererAudit())
         machine.started(.init(epoch: 2, generation: 1, line: 0, isTranscribed: seed % 2 == 0), at: now)
@@ -317,7 +317,7 @@ import Testing
         #expect(self.machine.text == self.text("before"))
     }
 
-    @Test(arguments: UInt64(0)..<50) func packetsAreSpaced(seed: UInt64) {
+    @Test(arguments: Prove.seeds(0..<50)) func packetsAreSpaced(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var pace = PacketPace()
         var sent: [ContinuousClock.Instant] = []

@@ -98,7 +98,7 @@ import Testing
     }
 
     /// Values of all sizes both ways, with faults: each is told once, and what was said to arrive is there, in order.
-    @Test(arguments: 1...40) func valuesArriveOnceAndInOrder(seed: UInt64) {
+    @Test(arguments: Prove.seeds(1..<41)) func valuesArriveOnceAndInOrder(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var faults = SimulatedAir.Faults()
         faults.mtu = [20, 23, 185, 512].randomElement(using: &random)!
@@ -146,7 +146,7 @@ import Testing
     }
 
     /// Phones come, go, connect and lose their radio at random: no promise to the application is broken.
-    @Test(arguments: 1...150) func theApplicationIsToldTheTruth(seed: UInt64) {
+    @Test(arguments: Prove.seeds(1..<151)) func theApplicationIsToldTheTruth(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var faults = SimulatedAir.Faults()
         (faults.dropped, faults.unanswered, faults.full) = (3, 3, 10)

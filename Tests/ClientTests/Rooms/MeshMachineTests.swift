@@ -18,7 +18,7 @@ import Testing
 
     /// Any loss, repetition, delay, reconnect and restart ends with the same participants, and each pair connected by the offer
     /// of the lower seat.
-    @Test(arguments: UInt64(100)..<220) func whateverHappensEachPairIsConnectedInTheEnd(seed: UInt64) {
+    @Test(arguments: Prove.seeds(100..<220)) func whateverHappensEachPairIsConnectedInTheEnd(seed: UInt64) {
         var world = MeshWorld(
             seed: seed, people: Int(seed % 4) + 2, faults: { MeshWorld.Faults.all(&$0) }, startingAt: start)
         world.play(trouble: .seconds(40), rest: .seconds(240))
