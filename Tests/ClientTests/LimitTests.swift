@@ -18,7 +18,7 @@ import WhisperClient
 
     @Test func receiptsStayBelowTheServersRates() {
         let inAMinute = ClientLimits.receiptsBurst + 60 * ClientLimits.receiptsPerSecond
-        #expect(inAMinute <= Rates.receipts.perMinute)
+        #expect(inAMinute <= Rates.receipts.uses)
         // Messages under way, a fetch, a ping and a refresh go beside them.
         #expect(ClientLimits.receiptsBurst + ClientLimits.messagesUnderWayMax + 3 <= Limits.framesBurst)
         #expect(ClientLimits.receiptsPerSecond < Limits.framesPerSecond)

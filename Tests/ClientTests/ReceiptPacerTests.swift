@@ -79,9 +79,9 @@ import Testing
             sent += Array(repeating: now, count: count)
             now += .milliseconds(Int.random(in: 0..<2_000, using: &random))
         }
-        #expect(sent.count > Rates.receipts.perMinute)
+        #expect(sent.count > Rates.receipts.uses)
         // So many later there is another minute.
-        let another = sent.dropFirst(Rates.receipts.perMinute)
+        let another = sent.dropFirst(Rates.receipts.uses)
         #expect(zip(sent, another).allSatisfy { $1 - $0 >= .seconds(60) })
     }
 }

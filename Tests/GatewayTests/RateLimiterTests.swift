@@ -15,7 +15,8 @@ import Testing
         let closed = Rates.all.filter(\.failsClosed)
         #expect(
             closed.map(\.action).sorted() == [
-                "account", "admin", "guest", "invitations", "register", "room_guess", "room_guess_address", "server",
+                "account", "account_export", "admin", "exports", "guest", "invitations", "register", "room_guess",
+                "room_guess_address", "server",
             ])
         let process = self.process()
         self.bus.goAway()
@@ -46,7 +47,7 @@ import Testing
 
     @Test func aMinutesWorthMayBeUsedAtOnceWhileRedisIsAway() async {
         let process = RateLimiter(bus: self.bus, rates: RateTable())
-        let perMinute = Rates.keys.perMinute
+        let perMinute = Rates.keys.uses
         self.bus.goAway()
         var uses = 0
         var wait: Int64?

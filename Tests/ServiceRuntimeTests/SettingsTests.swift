@@ -77,6 +77,8 @@ private struct SampleSettings: ServiceSettings {
         #expect(rates.allowance(of: Rates.reports) == Allowance(perMinute: 10, burst: 4))
         #expect(rates.allowance(of: Rates.sendMessage) == Allowance(perMinute: 480, burst: 480))
         #expect(rates.allowance(of: Rates.presign) == Allowance(perMinute: 120, burst: 120))
+        // Two a day.
+        #expect(rates.allowance(of: Rates.accountExport) == Allowance(perMinute: 2 / 1_440 * 2, burst: 4))
     }
 
     @Test(arguments: [

@@ -66,7 +66,8 @@ package enum OpenAPI {
         return Document.members([
             ("operationId", .string(operation.name)), ("summary", .string(operation.about)),
             ("description", operation.access == .operator ? "Needs the role `operator`." : nil),
-            ("x-per-minute", operation.rate.map { .integer(Int64($0.perMinute)) }), ("servers", servers),
+            ("x-per-\(operation.rate?.period.rawValue ?? "")", operation.rate.map { .integer(Int64($0.uses)) }),
+            ("servers", servers),
             ("security", security),
             ("parameters", operation.parameters.isEmpty ? nil : .array(operation.parameters.map(self.parameter))),
             (
@@ -160,7 +161,8 @@ extension HTTPOperation {
             case .operator: [Failure(.forbidden, "The token's role is too low.")]
             case .anybody, .viewer: []
             }
-        let paced = self.rate.map { [Failure(.rateLimited, "More than \($0.perMinute) in a minute.")] } ?? []
+        let paced =
+            self.rate.map { [Failure(.rateLimited, "More than \($0.uses) in a \($0.period.rawValue).")] } ?? []
         let broken = Failure(.internalError, "Something went wrong on our side; safe to retry.")
         return self.failures + [Failure(.notRegistered, token)] + rejected + paced + [broken]
     }

@@ -20,11 +20,12 @@ package struct Allowance: Hashable, Sendable {
 package struct RateTable: Sendable {
     /// A rate in place of a default.
     package struct Change: Hashable, Sendable {
-        package var perMinute: Int
+        /// Within the rate's period.
+        package var uses: Int
         package var burst: Int
 
-        package init(perMinute: Int, burst: Int) {
-            self.perMinute = perMinute
+        package init(uses: Int, burst: Int) {
+            self.uses = uses
             self.burst = burst
         }
     }
@@ -41,7 +42,8 @@ package struct RateTable: Sendable {
     }
 
     package func allowance(of rate: Rate) -> Allowance {
-        let change = self.changes[rate.action] ?? Change(perMinute: rate.perMinute, burst: rate.burst)
-        return Allowance(perMinute: Double(change.perMinute) * self.scale, burst: Double(change.burst) * self.scale)
+        let change = self.changes[rate.action] ?? Change(uses: rate.uses, burst: rate.burst)
+        return Allowance(
+            perMinute: Double(change.uses) / rate.period.minutes * self.scale, burst: Double(change.burst) * self.scale)
     }
 }

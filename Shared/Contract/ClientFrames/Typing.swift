@@ -10,7 +10,7 @@ package struct Typing: ClientFrame {
         "typing",
         about: """
             Shows a peer that the caller is writing. Reaches only identities with 1:1 traffic both ways in the last 30 days; \
-            anything else, more than one in 2 s to the same peer, and more than \(Rates.typing.perMinute) a minute \
+            anything else, more than one in 2 s to the same peer, and more than \(Rates.typing.uses) a minute \
             altogether, is dropped without a word.
             """,
         route: .mailbox(of: "to"), rate: Rates.typing,

@@ -8,18 +8,36 @@ package struct Rate: Sendable {
         case address
     }
 
+    package enum Period: String, Sendable {
+        case minute, hour, day
+
+        package var minutes: Double {
+            switch self {
+            case .minute: 1
+            case .hour: 60
+            case .day: 1_440
+            }
+        }
+    }
+
     /// As it stands in the key `ratelimit:{key}:{action}`.
     package let action: String
-    package let perMinute: Int
+    /// Uses within `period`.
+    package let uses: Int
+    package let period: Period
     /// So much may be done at once by somebody at rest.
     package let burst: Int
     package let per: Subject
     /// While Redis is away: nobody may, or each process counts for itself.
     package let failsClosed: Bool
 
-    init(_ action: String, _ perMinute: Int, burst: Int, per: Subject = .identity, failsClosed: Bool = false) {
+    init(
+        _ action: String, _ uses: Int, a period: Period = .minute, burst: Int, per: Subject = .identity,
+        failsClosed: Bool = false
+    ) {
         self.action = action
-        self.perMinute = perMinute
+        self.uses = uses
+        self.period = period
         self.burst = burst
         self.per = per
         self.failsClosed = failsClosed
@@ -86,6 +104,10 @@ package enum Rates {
     package static let server = Rate("server", 60, burst: 60, per: .address, failsClosed: true)
     /// `account_delete_begin` and `account_delete` (contract §20.10).
     package static let account = Rate("account", 5, burst: 5, failsClosed: true)
+    /// `GET /account/export` (contract §20.10).
+    package static let accountExport = Rate("account_export", 2, a: .day, burst: 2, failsClosed: true)
+    /// Exports that operators ask for, beside `admin` and counted as it is.
+    package static let exports = Rate("exports", 10, a: .hour, burst: 10, per: .address, failsClosed: true)
     /// Invitations that operators make, beside `admin` and counted as it is.
     package static let invitations = Rate("invitations", 60, burst: 60, per: .address, failsClosed: true)
     /// Counted per role instead of per address: operators come through the same balancer. Wrong tokens are one role.
@@ -102,5 +124,6 @@ package enum Rates {
         Self.livePackets, Self.liveResync, Self.liveAttention, Self.roomControl, Self.roomCodes, Self.roomSignals,
         Self.roomPokes,
         Self.roomGuesses, Self.roomGuessesOfAddress, Self.server, Self.invitations, Self.account,
+        Self.accountExport, Self.exports,
     ]
 }

@@ -97,7 +97,8 @@ package struct RateSettings: SettingGroup {
         "rate.limit.scale", .number(in: 0.001...1_000_000), default: "1", "Multiplies every rate limit.")
     let changes = Setting(
         "rate.limits", .rates, default: "",
-        "Other rates than the contract's: uses in a minute, and how many at once if that is not as many.")
+        "Other rates than the contract's: uses in a minute, or in the rate's own period, and how many at once if that is not as many."
+    )
 
     package init() {}
 }
@@ -125,7 +126,7 @@ extension SettingParser<[String: RateTable.Change]> {
                 }
                 let numbers = parts[1].split(separator: "/", omittingEmptySubsequences: false).map { Int($0) ?? 0 }
                 guard (1...2).contains(numbers.count), numbers.allSatisfy(Self.numbers.contains) else { return nil }
-                changes[String(parts[0])] = RateTable.Change(perMinute: numbers[0], burst: numbers.last ?? numbers[0])
+                changes[String(parts[0])] = RateTable.Change(uses: numbers[0], burst: numbers.last ?? numbers[0])
             }
             return changes
         }

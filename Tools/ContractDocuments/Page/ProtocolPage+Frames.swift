@@ -143,7 +143,8 @@ extension ProtocolPage {
         let answers = answers(to: frame.type).map { "`\($0.type)`" }.joined(separator: " or ")
         var facts = ["**Answer:** \(answers.isEmpty ? "none" : answers), or `error`."]
         if let rate = frame.rate {
-            facts.append("**Rate:** \(rate.perMinute) per minute and \(rate.per.rawValue) (`\(rate.action)`).")
+            facts.append(
+                "**Rate:** \(rate.uses) per \(rate.period.rawValue) and \(rate.per.rawValue) (`\(rate.action)`).")
         }
         let parts = [
             "### → `\(frame.type)`", frame.about, self.fields(frame.schema), self.rules(frame.rules),

@@ -38,7 +38,7 @@ extension ProtocolPage {
         parts.append(
             access
                 + (operation.rate.map {
-                    " **Rate:** \($0.perMinute) per minute and \(operation.access.counted)."
+                    " **Rate:** \($0.uses) per \($0.period.rawValue) and \(operation.access.counted)."
                 } ?? ""))
         if !operation.parameters.isEmpty {
             parts.append(

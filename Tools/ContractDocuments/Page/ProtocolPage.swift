@@ -121,7 +121,7 @@ package enum ProtocolPage {
         defaults: operators may change each of them, and scale all.
 
         \(table(["what", "per minute", "at once", "counted by", "while the counters are away"], Rates.all.map {
-            ["`\($0.action)`", "\($0.perMinute)", "\($0.burst)", $0.per.rawValue, $0.failsClosed ? "refused" : "each process counts for itself"]
+            ["`\($0.action)`", $0.period == .minute ? "\($0.uses)" : "\($0.uses) a \($0.period.rawValue)", "\($0.burst)", $0.per.rawValue, $0.failsClosed ? "refused" : "each process counts for itself"]
         }))
         """
 
