@@ -19,7 +19,8 @@ struct AdminCommand: AsyncParsableCommand {
             StatsCommand.self, IdentityCommand.self, ReportsCommand.self, ReviewCommand.self, BanCommand.self,
             UnbanCommand.self,
             BansCommand.self, RegistrationCommand.self, InviteCommand.self, InvitationsCommand.self,
-            UninviteCommand.self, EraseCommand.self, ErasuresCommand.self, AuditCommand.self, MessageCommand.self,
+            UninviteCommand.self, ExportCommand.self, RetentionCommand.self, EraseCommand.self, ErasuresCommand.self,
+            AuditCommand.self, MessageCommand.self,
             DeadLettersCommand.self, CollectCommand.self, AuditAttachmentsCommand.self,
         ])
 }

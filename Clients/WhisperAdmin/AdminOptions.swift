@@ -38,6 +38,9 @@ struct AdminOptions: ParsableArguments {
         print(self.json ? Self.harmless(body) : harmlessLine(sentence))
     }
 
+    /// Prints an answer as it came.
+    func show(json body: Data) { print(Self.harmless(body)) }
+
     private static func harmless(_ body: Data) -> String {
         let text = String(decoding: body, as: UTF8.self)
         return isatty(STDOUT_FILENO) == 1 ? harmlessJSON(text) : text

@@ -249,7 +249,7 @@ func time(_ milliseconds: Int64) -> String {
 }
 
 /// One of several lines, each with a name and a value.
-private func aligned(_ name: String, _ value: String) -> String {
+func aligned(_ name: String, _ value: String) -> String {
     name.padding(toLength: 18, withPad: " ", startingAt: 0) + value
 }
 

@@ -62,6 +62,14 @@ extension Response {
     }
 }
 
+extension Response {
+    /// JSON that a browser saves as a file, and that no cache keeps.
+    package static func download(_ json: [UInt8], as name: String) -> Response {
+        .answer(
+            json, headers: [.contentDisposition: "attachment; filename=\"\(name)\"", .cacheControl: "no-store"])
+    }
+}
+
 extension ErrorMetrics {
     /// The answer to a request. A refusal is counted by its code, and passed on.
     package func counting(

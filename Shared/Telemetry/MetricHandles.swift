@@ -216,7 +216,7 @@ package enum RegistrationResult: String, CaseIterable, Sendable {
     case erased
 }
 
-/// The one who wished an erasure. The value of the label `by`.
+/// The one who wished an erasure or an export. The value of the label `by`.
 package enum ErasureOrigin: String, CaseIterable, Sendable {
     case person, `operator`
 }
@@ -225,6 +225,12 @@ package struct ErasureMetrics: Sendable {
     package let begun = CounterFamily<ErasureOrigin>(.erasures, by: .by)
     package let open = Meter(.erasuresOpen)
     package let oldestSeconds = Meter(.erasureOldestSeconds)
+
+    package init() {}
+}
+
+package struct ExportMetrics: Sendable {
+    package let given = CounterFamily<ErasureOrigin>(.exports, by: .by)
 
     package init() {}
 }

@@ -57,6 +57,7 @@ extension MetricName {
         case .erasuresOpen: "Erasures that a service has not finished, of the whole cluster."
         case .erasureOldestSeconds: "Age of the oldest erasure that a service has not finished, of the whole cluster."
         case .erasedRows: "Rows that this service has erased or emptied behind an erasure."
+        case .exports: "Exports of what is held about one identity, by origin."
         case .authSeconds: "Answering a frame or question of a gateway."
         case .profileDocuments: "Requests for documents of profiles, by result."
         case .httpRequests: "Requests of public HTTP, by class of status."

@@ -58,6 +58,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case erasuresOpen = "whisper_erasures_open"
     case erasureOldestSeconds = "whisper_erasure_oldest_seconds"
     case erasedRows = "whisper_erased_rows_total"
+    case exports = "whisper_exports_total"
     case authSeconds = "whisper_auth_request_seconds"
     case profileDocuments = "whisper_profiles_documents_total"
 

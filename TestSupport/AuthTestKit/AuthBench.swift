@@ -89,6 +89,11 @@ package final class AuthBench: Sendable {
     /// Makes the tables of attachments, which need the router's.
     package func addAttachments() async throws { try await self.migrate("attachments") }
 
+    /// Makes the tables of all other services.
+    package func addServices() async throws {
+        for service in ["router", "attachments", "push", "calls"] { try await self.migrate(service) }
+    }
+
     private func migrate(_ service: String) async throws {
         try await Command(
             "\(StackConfiguration.programsBesideThisOne)/whisper-\(service)", ["migrate"],

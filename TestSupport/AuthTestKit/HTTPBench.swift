@@ -32,7 +32,7 @@ package struct HTTPBench {
         self.init { router in
             PublicRoutes(
                 directory: bench.directory, identities: IdentityTable(bench.pool),
-                backups: ContactBackupTable(bench.pool),
+                backups: ContactBackupTable(bench.pool), held: HeldRecords(bench.pool),
                 profiles: ProfileService(
                     pool: bench.pool, bus: bench.bus, configuration: configuration, clock: bench.clock),
                 limiter: RateLimiter(bus: bench.bus, rates: rates),

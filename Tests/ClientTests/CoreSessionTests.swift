@@ -1,4 +1,5 @@
 import Contract
+import Foundation
 import TestKit
 import Testing
 
@@ -125,6 +126,33 @@ import Testing
         #expect(server.frames("account_delete").last?["sentMail"]?.string == "keep")
         await ann.close()
         await bob.close()
+    }
+
+    @Test func anExportIsAFileForTheOwnerAlone() async throws {
+        let core = try self.kit.open("ann")
+        try await self.kit.perform(core, "identity_create")
+        let file = self.kit.folder.path + "/held.json"
+        func export(_ path: String) async throws -> JSON {
+            try await self.kit.perform(core, #"account_export {"to":"\#(path)"}"#)
+            return try await self.kit.next(core, "answer").event
+        }
+        #expect(try await export(file)["error"]?["code"]?.string == "offline")
+        try await self.kit.online(core)
+        self.kit.server.state.withLock { $0.isExportRefused = true }
+        #expect(try await export(file)["error"]?["code"]?.string == "tooMany")
+        self.kit.server.state.withLock { $0.isExportRefused = false }
+        for path in ["held.json", "/nowhere/at/all"] {
+            #expect(try await export(path)["error"]?["field"]?.string == "to")
+        }
+        let written = try await export(file)["result"]
+        let content = try #require(FileManager.default.contents(atPath: file))
+        #expect(written?["type"]?.string == "accountExported" && written?["sizeBytes"]?.integer == Int64(content.count))
+        #expect(try await String(decoding: content, as: UTF8.self) == #"{"whisperId":"\#(self.kit.id(core))"}"#)
+        let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        // A file that is there stays.
+        #expect(try await export(file)["error"]?["code"]?.string == "file")
+        await core.close()
     }
 
     @Test func pushTokensReachTheServerAndComeAgainWithEachLogin() async throws {

@@ -120,6 +120,7 @@ final class FakeServer: ServerLink {
         var logins = 0
         var keyQuestions = 0
         var backups: [String: [UInt8]] = [:]
+        var isExportRefused = false
         /// Grows with each backup that is written: the latest is everybody's `ETag`.
         var backupsWritten = 0
         /// Frames as they came, by their type (`FakeSignals.swift`).
@@ -229,6 +230,10 @@ final class FakeServer: ServerLink {
         let id = path.split(separator: "/")[1]
         return self.state.withLock { state in
             guard let caller = state.tokens[bearer] else { return HTTPAnswer(status: 401, body: []) }
+            if path == "/account/export" {
+                guard !state.isExportRefused else { return HTTPAnswer(status: 429, body: []) }
+                return HTTPAnswer(status: 200, body: Array(#"{"whisperId":"\#(caller)"}"#.utf8))
+            }
             if path == SealedContacts.path {
                 guard let backup = state.backups[caller] else { return HTTPAnswer(status: 404, body: []) }
                 return HTTPAnswer(status: 200, body: backup, entityTag: "\"\(state.backupsWritten)\"")

@@ -9,7 +9,10 @@ import Testing
 @Suite(.cluster(pairsBehindBalancer))
 struct ConsoleCluster {
     private static var pages: [String] {
-        ["", "/reports", "/people", "/bans", "/registration", "/erasures", "/messages", "/wake-ups", "/audit"].map {
+        [
+            "", "/reports", "/people", "/bans", "/registration", "/erasures", "/retention", "/messages", "/wake-ups",
+            "/audit",
+        ].map {
             "/console\($0)"
         }
     }

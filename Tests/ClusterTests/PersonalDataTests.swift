@@ -18,6 +18,28 @@ extension CalmCluster {
             #expect(classed.subtracting(columns).isEmpty, "no such columns: \(classed.subtracting(columns))")
         }
 
+        /// Each table that names a person is in the export, or ruled out with a reason (contract §20.5).
+        @Test func everyTableThatNamesAPersonIsInTheExportOrRuledOut() async throws {
+            let tables = Set(DataMap.naming.map(DataMap.table(of:)))
+            let ruledOut = Set(DataMap.notExported.keys)
+            #expect(ruledOut.isSubset(of: tables))
+            for schema in ["auth", "router", "push", "attachments", "calls"] {
+                let text = try await Cluster.database(
+                    "SELECT prosrc FROM pg_proc WHERE oid = '\(schema).held_about(bigint, bigint)'::regprocedure")
+                for table in tables where table.hasPrefix(schema + ".") {
+                    #expect(text.contains(try Regex("\(table)\\b")) != ruledOut.contains(table), "\(table)")
+                }
+            }
+        }
+
+        /// Each table, and each kind of key that may name a person, has a time (contract §20.9).
+        @Test func everyTableAndKeyIsInARowOfRetention() async throws {
+            let tables = Set(try await DataMap.columns().map { DataMap.table(of: $0.name) })
+            let places = Set(KeptRecord.all.flatMap(\.places))
+            #expect(tables == places.filter { !$0.hasPrefix("redis:") })
+            #expect(DataMap.namingKeys.isSubset(of: places.map { String($0.trimmingPrefix("redis:")) }))
+        }
+
         /// One person who does what people do. A search for the id, the keys, the device and the tokens, in each form in which they
         /// could stand, finds them in columns and keys that are classed so, and in no other.
         @Test func aPersonIsFoundWhereTheMapSaysAndNowhereElse() async throws {
@@ -33,6 +55,7 @@ extension CalmCluster {
             try await Self.keepsThings(alice)
             try await Self.talks(alice, bob)
             let person = try DataMap.Traces(of: alice, tokens: [first, alice.token], pushToken: pushToken)
+            try await Self.export(of: alice, among: [bob])
             var columns = try await DataMap.search(person)
             let keys = try await DataMap.searchRedis(person)
 
@@ -55,6 +78,28 @@ extension CalmCluster {
             #expect(keys.isSubset(of: DataMap.namingKeys), "\(keys.sorted())")
             // Keys of rates end by themselves, perhaps before the search.
             #expect(keys.isSuperset(of: ["session", "presence"]), "\(keys.sorted())")
+        }
+
+        /// An operator gets the same as she. Nothing of it is anybody else's key, device or words.
+        static func export(of alice: Phone, among others: [Phone]) async throws {
+            let own = try await alice.http("GET", "/account/export")
+            try #require(own.status == 200)
+            let (document, text) = (own.json, own.json.text)
+            for other in others {
+                let keys = [other.person.keys.signPublicKey, other.person.keys.encPublicKey]
+                for foreign in keys.map(\.base64) + [other.person.device] {
+                    #expect(!text.contains(foreign))
+                }
+            }
+            for list in [
+                "peers", "groups", "files", "filesReceived", "reportsMade", "profiles", "conversations", "rooms",
+            ] {
+                #expect(document[list]?.elements.isEmpty == false, "\(list)")
+            }
+            let printed = try await Operators.tool("export", alice.id, "--reason", "a test")
+            let theirs = try JSON(parsing: Array(printed.utf8))
+            func timeless(_ text: String) -> String { text.replacing(/"exportedAt":\s*\d+/, with: "") }
+            #expect(timeless(theirs.text) == timeless(text))
         }
 
         static func writes(_ alice: Phone, _ bob: Phone) async throws {
@@ -184,6 +229,18 @@ enum DataMap {
         "router.outcomes": "number kind id_case message_id at created_at group_id segment",
         "router.peers": "last_sent_at", "router.stranger_bytes": "store bytes counted_at",
     ])
+
+    static func table(of column: String) -> String { String(column[..<column.lastIndex(of: ".")!]) }
+
+    /// Tables that name a person and are not in an export.
+    static let notExported = [
+        "auth.audit_events": "what operators did", "auth.erasures": "whoever has one is nobody any more",
+        "auth.guests": "a guest has no identity", "auth.guest_bans": "a guest has no identity",
+        "calls.lines": "part of a call, which is listed", "calls.parcels": "part of a call, which is listed",
+        "calls.rings": "part of a call, which is listed",
+        "router.full_mailboxes": "how full a mailbox is follows from what waits",
+        "router.group_events": "members of a group", "router.ledger": "kept by message, and by nothing else",
+    ]
 
     /// Columns that the script of the test does not fill with this person, or not for long.
     static let unreached = Self.names([

@@ -138,6 +138,11 @@ extension CalmCluster {
                 let said = try await alice.types(["leave"] + arguments, input: input, fails: true)
                 #expect(said.contains(complaint) && said.contains("Nothing was done."), "\(said)")
             }
+            let exported = folder.path + "/held.json"
+            #expect(try await alice.types("export", exported).contains(exported))
+            let held = try JSON(parsing: Array(try #require(FileManager.default.contents(atPath: exported))))
+            #expect(held["whisperId"]?.string == aliceID && held["peers"]?.elements.isEmpty == false)
+            #expect(!(try await alice.types("export", exported, fails: true)).isEmpty)
             let foreign = #"{"confirm":"\#(bobID)"}"#
             #expect(try await alice.types("do", "account_delete", foreign, fails: true).contains("confirm"))
             #expect(try await alice.types("send", "bob", "Not yet.").contains("✓ sent"))

@@ -50,7 +50,7 @@ import Testing
         #expect(WakePlan.reminderPauses.reduce(.zero, +) < Limits.pendingTTL)
         #expect(PushLimits.lookEvery < PushLimits.watchLength)
         #expect(Limits.pendingTTL < PushLimits.lastPushKept)
-        #expect(PushLimits.lastPushKept <= PushLimits.deadLettersKept)
+        #expect(PushLimits.lastPushKept <= KeptRecord.deadLetters.usual!)
     }
 
     /// APNs refuses tokens older than an hour, and more than one in 20 minutes.

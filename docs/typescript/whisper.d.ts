@@ -3316,6 +3316,494 @@ export interface Routes {
       fileBytes: number
     }
   }
+  /** Everything that the server holds about the caller, but sealed contents and records of others. Lists end at 10000 entries. The ledger of messages is not in it: it is kept by message, and only a walk through everybody's would find one person's. */
+  "GET /account/export": {
+    parameters: {}
+    body: undefined
+    answer: {
+      exportedAt: Timestamp
+      whisperId: WhisperID
+      createdAt: Timestamp
+      /** 32 bytes. */
+      signPublicKey: Base64
+      /** 32 bytes. */
+      encPublicKey: Base64
+      /** 0 to 10000 elements. */
+      devices: Array<{
+        deviceId: UUID
+        platform: "ios" | "android"
+        /** 1 to 64 characters. */
+        client?: string | null
+        hasPushToken: boolean
+        hasVoipToken: boolean
+        updatedAt: Timestamp
+      }>
+      /** 0 to 10000 elements. */
+      sessions: Array<{
+        deviceId: UUID
+        platform: "ios" | "android"
+        endsAt: Timestamp
+      }>
+      ban?: {
+        /** 1 to 1000 characters. */
+        reason: string
+        createdAt: Timestamp
+        expiresAt?: Timestamp | null
+      } | null
+      /** The contacts, as the device has sealed them. */
+      backup?: {
+        /** 0 to 9007199254740991. */
+        sizeBytes: number
+        updatedAt: Timestamp
+        /** 24 bytes. */
+        nonce: Base64
+        /** 0 to 1048576 bytes. */
+        ciphertext: Base64
+      } | null
+      /** 0 to 10000 elements. */
+      profiles: Array<{
+        profileId: UUID
+        joinedAt: Timestamp
+        /** 0 to 10000 elements. */
+        documents: Array<{
+          /** 1 to 64 characters. */
+          name: string
+          /** 0 to 9007199254740991. */
+          sizeBytes: number
+          updatedAt: Timestamp
+        }>
+      }>
+      /** 0 to 10000 elements. */
+      reportsMade: Array<{
+        reportId: UUID
+        target: WhisperID
+        /** 1 to 64 characters. */
+        reason: string
+        /** 0 to 1000 characters. */
+        note?: string | null
+        /** 1 to 64 characters. */
+        status: string
+        createdAt: Timestamp
+      }>
+      /** Reports about the identity. What they say is of others. 0 to 9007199254740991. */
+      reportsAbout: number
+      /** Mail that its device has not acknowledged. */
+      waiting: {
+        /** 0 to 9007199254740991. */
+        messages: number
+        /** 0 to 9007199254740991. */
+        bytes: number
+      }
+      /** The same, one by one. 0 to 10000 elements. */
+      mail: Array<{
+        messageId: UUID
+        from: WhisperID
+        acceptedAt: Timestamp
+      }>
+      /** News about sent messages that its device has not heard. 0 to 10000 elements. */
+      statuses: Array<{
+        messageId: UUID
+        to: WhisperID
+        status: "delivered" | "read" | "expired"
+        at: Timestamp
+      }>
+      /** People it has written to, or who have written to it, of the last 31 days. 0 to 10000 elements. */
+      peers: Array<{
+        whisperId: WhisperID
+        direction: "sent" | "received"
+        lastAt: Timestamp
+      }>
+      /** 0 to 10000 elements. */
+      groups: Array<{
+        groupId: UUID
+        /** 1 to 64 characters. */
+        title: string
+        role: "owner" | "admin" | "member"
+        joinedAt: Timestamp
+      }>
+      /** 0 to 9007199254740991. */
+      groupEventsWaiting: number
+      /** When it has put strangers into groups: the times that still count. 0 to 10000 elements. */
+      strangersAdded: Array<Timestamp>
+      /** 0 to 10000 elements. */
+      files: Array<{
+        /** 1 to 1024 characters. */
+        objectKey: string
+        /** 1 to 100 characters. */
+        contentType: string
+        /** 0 to 9007199254740991. */
+        sizeBytes: number
+        createdAt: Timestamp
+        uploadedAt?: Timestamp | null
+      }>
+      /** 0 to 10000 elements. */
+      filesReceived: Array<{
+        messageId: UUID
+        linkedAt: Timestamp
+        acknowledgedAt?: Timestamp | null
+        fetchedAt?: Timestamp | null
+      }>
+      /** The last wake-up. */
+      push?: {
+        triedAt: Timestamp
+        /** 1 to 64 characters. */
+        provider: string
+        /** 0 to 200 characters. */
+        result: string
+        sentAt?: Timestamp | null
+        wokeAt?: Timestamp | null
+        /** 0 to 9007199254740991. */
+        unanswered: number
+        /** 0 to 9007199254740991. */
+        failures: number
+        dueAt?: Timestamp | null
+      } | null
+      /** Wake-ups that were given up. 0 to 10000 elements. */
+      deadLetters: Array<{
+        at: Timestamp
+        /** 1 to 64 characters. */
+        kind: string
+        /** 1 to 64 characters. */
+        provider: string
+        /** 0 to 200 characters. */
+        reason: string
+        /** 0 to 9007199254740991. */
+        tries: number
+      }>
+      /** 0 to 10000 elements. */
+      calls: Array<{
+        callId: UUID
+        with: WhisperID
+        direction: "out" | "in"
+        isVideo: boolean
+        startedAt: Timestamp
+        answeredAt?: Timestamp | null
+        endedAt?: Timestamp | null
+        /** 1 to 64 characters. */
+        endReason?: string | null
+      }>
+      /** 0 to 10000 elements. */
+      conversations: Array<{
+        conversationId: UUID
+        profileId: UUID
+        createdAt: Timestamp
+        isCreator: boolean
+        isLastHolder: boolean
+      }>
+      /** 0 to 10000 elements. */
+      streams: Array<{
+        conversationId: UUID
+        contentId: UUID
+        /** 1 to 64 characters. */
+        state: string
+        startedAt: Timestamp
+        changedAt: Timestamp
+      }>
+      /** 0 to 10000 elements. */
+      listens: Array<{
+        conversationId: UUID
+        /** 1 to 64 characters. */
+        status: string
+        since: Timestamp
+        seenAt: Timestamp
+      }>
+      /** 0 to 9007199254740991. */
+      grantsSigned: number
+      /** 0 to 10000 elements. */
+      transcripts: Array<{
+        conversationId: UUID
+        contentId: UUID
+        /** 0 to 9007199254740991. */
+        lines: number
+        /** 0 to 9007199254740991. */
+        bytes: number
+      }>
+      /** 0 to 10000 elements. */
+      transcriptShares: Array<{
+        shareId: UUID
+        conversationId: UUID
+        contentId: UUID
+        expiresAt: Timestamp
+      }>
+      /** 0 to 9007199254740991. */
+      transcriptBytes: number
+      /** 0 to 10000 elements. */
+      rooms: Array<{
+        roomId: UUID
+        isCreator: boolean
+        isHost: boolean
+        /** 0 to 9007199254740991. */
+        seat?: number | null
+        joinedAt?: Timestamp | null
+      }>
+      /** 0 to 10000 elements. */
+      roomsBarred: Array<{
+        roomId: UUID
+        at: Timestamp
+      }>
+    }
+  }
+  /** The same document about any identity, also a banned one. The person is told nothing. The audit log names the identity and the reason. */
+  "POST /admin/exports": {
+    parameters: {}
+    body: {
+      whisperId: WhisperID
+      /** 1 to 1000 characters. */
+      reason: string
+    }
+    answer: {
+      exportedAt: Timestamp
+      whisperId: WhisperID
+      createdAt: Timestamp
+      /** 32 bytes. */
+      signPublicKey: Base64
+      /** 32 bytes. */
+      encPublicKey: Base64
+      /** 0 to 10000 elements. */
+      devices: Array<{
+        deviceId: UUID
+        platform: "ios" | "android"
+        /** 1 to 64 characters. */
+        client?: string | null
+        hasPushToken: boolean
+        hasVoipToken: boolean
+        updatedAt: Timestamp
+      }>
+      /** 0 to 10000 elements. */
+      sessions: Array<{
+        deviceId: UUID
+        platform: "ios" | "android"
+        endsAt: Timestamp
+      }>
+      ban?: {
+        /** 1 to 1000 characters. */
+        reason: string
+        createdAt: Timestamp
+        expiresAt?: Timestamp | null
+      } | null
+      /** The contacts, as the device has sealed them. */
+      backup?: {
+        /** 0 to 9007199254740991. */
+        sizeBytes: number
+        updatedAt: Timestamp
+        /** 24 bytes. */
+        nonce: Base64
+        /** 0 to 1048576 bytes. */
+        ciphertext: Base64
+      } | null
+      /** 0 to 10000 elements. */
+      profiles: Array<{
+        profileId: UUID
+        joinedAt: Timestamp
+        /** 0 to 10000 elements. */
+        documents: Array<{
+          /** 1 to 64 characters. */
+          name: string
+          /** 0 to 9007199254740991. */
+          sizeBytes: number
+          updatedAt: Timestamp
+        }>
+      }>
+      /** 0 to 10000 elements. */
+      reportsMade: Array<{
+        reportId: UUID
+        target: WhisperID
+        /** 1 to 64 characters. */
+        reason: string
+        /** 0 to 1000 characters. */
+        note?: string | null
+        /** 1 to 64 characters. */
+        status: string
+        createdAt: Timestamp
+      }>
+      /** Reports about the identity. What they say is of others. 0 to 9007199254740991. */
+      reportsAbout: number
+      /** Mail that its device has not acknowledged. */
+      waiting: {
+        /** 0 to 9007199254740991. */
+        messages: number
+        /** 0 to 9007199254740991. */
+        bytes: number
+      }
+      /** The same, one by one. 0 to 10000 elements. */
+      mail: Array<{
+        messageId: UUID
+        from: WhisperID
+        acceptedAt: Timestamp
+      }>
+      /** News about sent messages that its device has not heard. 0 to 10000 elements. */
+      statuses: Array<{
+        messageId: UUID
+        to: WhisperID
+        status: "delivered" | "read" | "expired"
+        at: Timestamp
+      }>
+      /** People it has written to, or who have written to it, of the last 31 days. 0 to 10000 elements. */
+      peers: Array<{
+        whisperId: WhisperID
+        direction: "sent" | "received"
+        lastAt: Timestamp
+      }>
+      /** 0 to 10000 elements. */
+      groups: Array<{
+        groupId: UUID
+        /** 1 to 64 characters. */
+        title: string
+        role: "owner" | "admin" | "member"
+        joinedAt: Timestamp
+      }>
+      /** 0 to 9007199254740991. */
+      groupEventsWaiting: number
+      /** When it has put strangers into groups: the times that still count. 0 to 10000 elements. */
+      strangersAdded: Array<Timestamp>
+      /** 0 to 10000 elements. */
+      files: Array<{
+        /** 1 to 1024 characters. */
+        objectKey: string
+        /** 1 to 100 characters. */
+        contentType: string
+        /** 0 to 9007199254740991. */
+        sizeBytes: number
+        createdAt: Timestamp
+        uploadedAt?: Timestamp | null
+      }>
+      /** 0 to 10000 elements. */
+      filesReceived: Array<{
+        messageId: UUID
+        linkedAt: Timestamp
+        acknowledgedAt?: Timestamp | null
+        fetchedAt?: Timestamp | null
+      }>
+      /** The last wake-up. */
+      push?: {
+        triedAt: Timestamp
+        /** 1 to 64 characters. */
+        provider: string
+        /** 0 to 200 characters. */
+        result: string
+        sentAt?: Timestamp | null
+        wokeAt?: Timestamp | null
+        /** 0 to 9007199254740991. */
+        unanswered: number
+        /** 0 to 9007199254740991. */
+        failures: number
+        dueAt?: Timestamp | null
+      } | null
+      /** Wake-ups that were given up. 0 to 10000 elements. */
+      deadLetters: Array<{
+        at: Timestamp
+        /** 1 to 64 characters. */
+        kind: string
+        /** 1 to 64 characters. */
+        provider: string
+        /** 0 to 200 characters. */
+        reason: string
+        /** 0 to 9007199254740991. */
+        tries: number
+      }>
+      /** 0 to 10000 elements. */
+      calls: Array<{
+        callId: UUID
+        with: WhisperID
+        direction: "out" | "in"
+        isVideo: boolean
+        startedAt: Timestamp
+        answeredAt?: Timestamp | null
+        endedAt?: Timestamp | null
+        /** 1 to 64 characters. */
+        endReason?: string | null
+      }>
+      /** 0 to 10000 elements. */
+      conversations: Array<{
+        conversationId: UUID
+        profileId: UUID
+        createdAt: Timestamp
+        isCreator: boolean
+        isLastHolder: boolean
+      }>
+      /** 0 to 10000 elements. */
+      streams: Array<{
+        conversationId: UUID
+        contentId: UUID
+        /** 1 to 64 characters. */
+        state: string
+        startedAt: Timestamp
+        changedAt: Timestamp
+      }>
+      /** 0 to 10000 elements. */
+      listens: Array<{
+        conversationId: UUID
+        /** 1 to 64 characters. */
+        status: string
+        since: Timestamp
+        seenAt: Timestamp
+      }>
+      /** 0 to 9007199254740991. */
+      grantsSigned: number
+      /** 0 to 10000 elements. */
+      transcripts: Array<{
+        conversationId: UUID
+        contentId: UUID
+        /** 0 to 9007199254740991. */
+        lines: number
+        /** 0 to 9007199254740991. */
+        bytes: number
+      }>
+      /** 0 to 10000 elements. */
+      transcriptShares: Array<{
+        shareId: UUID
+        conversationId: UUID
+        contentId: UUID
+        expiresAt: Timestamp
+      }>
+      /** 0 to 9007199254740991. */
+      transcriptBytes: number
+      /** 0 to 10000 elements. */
+      rooms: Array<{
+        roomId: UUID
+        isCreator: boolean
+        isHost: boolean
+        /** 0 to 9007199254740991. */
+        seat?: number | null
+        joinedAt?: Timestamp | null
+      }>
+      /** 0 to 10000 elements. */
+      roomsBarred: Array<{
+        roomId: UUID
+        at: Timestamp
+      }>
+    }
+  }
+  /** What the server keeps, how long, and what ends it. `docs/retention.md` has the same rows. */
+  "GET /admin/retention": {
+    parameters: {}
+    body: undefined
+    answer: {
+      /** 0 to 100 elements. */
+      records: Array<{
+        /** 1 to 64 characters. */
+        name: string
+        /** 1 to 500 characters. */
+        about: string
+        /** Tables, and beginnings of keys in Redis behind `redis:`. 0 to 64 elements. */
+        places: Array<string>
+        /** What the time counts from, or what ends it. 1 to 200 characters. */
+        until: string
+        /** In force, as far as auth is told. 0 to 9007199254740991. */
+        seconds?: number | null
+        /** Without a setting. 0 to 9007199254740991. */
+        usualSeconds?: number | null
+        /** 1 to 64 characters. */
+        setting?: string | null
+        /** 0 to 9007199254740991. */
+        leastSeconds?: number | null
+        /** 0 to 9007199254740991. */
+        mostSeconds?: number | null
+        /** 1 to 100 characters. */
+        enforcedBy: string
+      }>
+    }
+  }
   /** Removes attachments that nobody needs any more, now instead of later. */
   "POST /admin/attachments/gc/run": {
     parameters: {}

@@ -1,18 +1,20 @@
 package import Contract
 import Logging
 
-/// The identity at the server: its session's end, its erasure (contract §20.2), reports to the operators, the user's preferences and the
+/// The identity at the server: its session's end, its erasure (contract §20.2) and export (§20.5), reports to the operators, the user's preferences and the
 /// device's push tokens.
 package final class Account {
     private let keys: IdentityKeys
     private let store: ClientStore
+    private let server: any ServerLink
     private let logger: Logger
     private var random = SystemRandomNumberGenerator()
     let signal = WorkSignal()
 
-    init(keys: IdentityKeys, store: ClientStore, logger: Logger) {
+    init(keys: IdentityKeys, store: ClientStore, server: any ServerLink, logger: Logger) {
         self.keys = keys
         self.store = store
+        self.server = server
         self.logger = logger
     }
 
@@ -49,6 +51,25 @@ package final class Account {
             signature: Bytes64(self.keys.sign(erasure: statement))!)
         guard let done = try await host.inquire(frame) as? AccountDeleted else { throw .noAnswer }
         return done.erasureID
+    }
+
+    /// Asks the server what it holds about us.
+    /// - Returns: JSON, as the server has written it.
+    package func export(_ host: isolated some ServerHost) async throws(InquiryError) -> [UInt8] {
+        guard let token = host.token else { throw .offline }
+        let answer: HTTPAnswer
+        do {
+            answer = try await self.server.get("/account/export", bearer: token.token)
+        } catch {
+            throw .noAnswer
+        }
+        switch answer.status {
+        case 200: return answer.body
+        case 401, 403: throw .offline
+        case 404: throw .refused(.notFound, retryAfter: nil)
+        case 429: throw .refused(.rateLimited, retryAfter: nil)
+        default: throw .refused(nil, retryAfter: nil)
+        }
     }
 
     private func emptyOutbox(

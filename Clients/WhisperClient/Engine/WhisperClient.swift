@@ -106,7 +106,7 @@ package actor WhisperClient {
         self.conversations = LiveConversationCommands(store: live, server: server)
         self.liveProfile = LiveProfile(store: live, server: server)
         self.rooms = RoomVisits(keys: profile.keys, store: profile.store, logger: logger)
-        self.account = Account(keys: profile.keys, store: profile.store, logger: logger)
+        self.account = Account(keys: profile.keys, store: profile.store, server: server, logger: logger)
         self.chats = Chats(store: profile.store)
         self.receipts = Receipts(store: profile.store)
         self.backup = Backup(keys: profile.keys, store: profile.store, server: server, logger: logger)

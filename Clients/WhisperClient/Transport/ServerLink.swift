@@ -72,7 +72,8 @@ package enum LinkLimits {
     package static let fragmentsMax = 256
     /// Messages waiting for the engine. Past it the link closes: unacknowledged mail is still at the server.
     package static let eventsWaitingMax = 4_096
-    package static let httpBodyBytesMax = 2_097_152
+    /// The longest answer over HTTP. An export with full lists may have so much.
+    package static let httpBodyBytesMax = 16_777_216
     package static let connectTimeout = TimeAmount.seconds(5)
     package static let answerTimeout = TimeAmount.seconds(10)
     /// A file of which nothing moves for so long is given up.

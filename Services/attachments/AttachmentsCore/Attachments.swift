@@ -95,5 +95,6 @@ package struct Attachments: Sendable {
             Migration(version: 4, name: "bounds", sql: PackageResources._04_bounds_sql),
             Migration(version: 5, name: "erasures", sql: PackageResources._05_erasures_sql),
             Migration(version: 6, name: "counts of", sql: PackageResources._06_counts_of_sql),
+            Migration(version: 7, name: "held about", sql: PackageResources._07_held_about_sql),
         ])
 }

@@ -37,7 +37,8 @@ package struct Auth: Sendable {
     ) {
         let sessions = SessionTable(pool)
         let directory = SessionDirectory(sessions, keys: bus, clock: clock, logger: logger)
-        let guests = GuestTable(pool, strangersBytesMax: configuration.strangersBytesMax)
+        let guests = GuestTable(
+            pool, strangersBytesMax: configuration.strangersBytesMax, life: configuration.guestLife)
         let backups = ContactBackupTable(pool)
         let handler = RequestHandler(
             registration: Registration(
@@ -81,7 +82,7 @@ package struct Auth: Sendable {
         self.rejectedTokens = RejectedTokens(
             bus: bus, devices: DeviceTable(), pool: pool, instance: instance, logger: logger)
         self.routes = PublicRoutes(
-            directory: directory, identities: IdentityTable(pool), backups: backups,
+            directory: directory, identities: IdentityTable(pool), backups: backups, held: HeldRecords(pool),
             profiles: ProfileService(pool: pool, bus: bus, configuration: configuration, clock: clock),
             limiter: RateLimiter(bus: bus, rates: rates),
             unknownTokens: UnknownTokens(bus: bus, rates: rates, trustedProxies: trustedProxies),
@@ -149,5 +150,6 @@ package struct Auth: Sendable {
         Migration(version: 13, name: "erasures", sql: PackageResources._13_erasures_sql),
         Migration(version: 14, name: "clients", sql: PackageResources._14_clients_sql),
         Migration(version: 15, name: "shared tokens", sql: PackageResources._15_shared_tokens_sql),
+        Migration(version: 16, name: "held about", sql: PackageResources._16_held_about_sql),
     ]
 }

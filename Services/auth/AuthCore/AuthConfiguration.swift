@@ -9,7 +9,9 @@ package struct AuthConfiguration: Sendable {
     package var profileBytesMax = Limits.profileBytesMax
     package var strangerProfileBytesMax = Limits.strangerProfileBytesMax
     /// How long a profile stays that no member does anything with.
-    package var profileLife = Limits.profileTTL
+    package var profileLife = KeptRecord.profiles.usual!
+    /// How long a guest is known that was not seen.
+    package var guestLife = KeptRecord.guests.usual!
     /// Bytes that all strangers together may keep in one store.
     package var strangersBytesMax = Limits.strangersStoreBytesMax
     /// Whether somebody new may register, while no operator has chosen.
@@ -19,8 +21,9 @@ package struct AuthConfiguration: Sendable {
     /// Facts that `GET /server` tells. It asks for the registration each time.
     package var server = ServerOperations.Facts(
         name: "Whisper", registration: .open, hasGuests: true,
-        pendingHours: Limits.pendingTTL.components.seconds / 3_600,
-        ledgerDays: Limits.ledgerTTL.components.seconds / 86_400, backupDays: 30, contact: nil, privacy: nil)
+        pendingHours: KeptRecord.mail.usual!.components.seconds / 3_600,
+        ledgerDays: KeptRecord.ledger.usual!.components.seconds / 86_400,
+        backupDays: KeptRecord.backups.usual!.components.seconds / 86_400, contact: nil, privacy: nil)
 
     package init() {}
 }

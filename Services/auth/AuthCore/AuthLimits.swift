@@ -38,11 +38,11 @@ package enum AuthLimits {
     package static let guestRetryAfter = Duration.seconds(60)
 
     /// How long an invitation stays listed after its end.
-    package static let endedInvitationLife = Duration.seconds(30 * 86_400)
+    package static let endedInvitationLife = KeptRecord.endedInvitations.usual!
     /// The ledger's walk comes a day after a decision; rows of mail that waits go with a walk behind the end of that mail.
     package static let ledgerWalkedWithin = Limits.pendingTTL + .seconds(48 * 3_600)
     /// How long a finished erasure stays listed. It names nobody.
-    package static let finishedErasureLife = Duration.seconds(400 * 86_400)
+    package static let finishedErasureLife = KeptRecord.erasures.usual!
     /// Marks of erased identities, and identities, that one statement reads or adds (`ErasureMarks`, `Reapplication`).
     package static let marksPortion = 1_000
     /// How old the mode may be that a challenge names. The mode at the proof decides.

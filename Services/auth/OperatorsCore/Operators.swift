@@ -15,6 +15,7 @@ package struct Operators: Sendable {
     private let banTable: BanTable
     private let database: DatabaseWatch
     private let audit: AuditTable
+    private let auditSweep: AuditSweep
     private let clock: ServiceClock
     private let adminRoutes: AdminRoutes
     private let console: ConsoleRoutes
@@ -36,11 +37,12 @@ package struct Operators: Sendable {
         self.banTable = BanTable(pool)
         self.database = DatabaseWatch(pool, bytesMax: configuration.databaseBytesMax, logger: logger)
         self.audit = AuditTable(pool)
+        self.auditSweep = AuditSweep(self.audit, configuration: configuration, clock: clock, logger: logger)
         self.clock = clock
         let service = OperatorService(
             pool: pool, identities: identities, banning: self.bans, keys: bus, rates: rates,
             erasuresPerDay: configuration.erasuresPerDay, databaseBytesMax: configuration.databaseBytesMax,
-            usualRegistration: configuration.registration, clock: clock, logger: logger)
+            usualRegistration: configuration.registration, kept: configuration.kept, clock: clock, logger: logger)
         self.adminRoutes = AdminRoutes(service: service, tokens: tokens)
         self.console = ConsoleRoutes(
             service: service, sessions: ConsoleSessions(table: ConsoleSessionTable(pool), tokens: tokens))
@@ -50,6 +52,7 @@ package struct Operators: Sendable {
     package func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.reportSweep.run() }
+            group.addTask { await self.auditSweep.run() }
             group.addTask { await self.strangers.run() }
             group.addTask { await self.bans.run() }
             group.addTask { await self.database.run() }
@@ -68,6 +71,7 @@ package struct Operators: Sendable {
         Migration(version: 5, name: "console", sql: PackageResources._05_console_sql),
         Migration(version: 7, name: "bounds", sql: PackageResources._07_bounds_sql),
         Migration(version: 11, name: "evidence", sql: PackageResources._11_evidence_sql),
+        Migration(version: 17, name: "audit end", sql: PackageResources._17_audit_end_sql),
     ]
 
     // MARK: What clients cause

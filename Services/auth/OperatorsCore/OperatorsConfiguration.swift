@@ -13,6 +13,10 @@ package struct OperatorsConfiguration: Sendable {
     package var evidenceLife = OperatorsLimits.evidenceLife
     /// Time that a report stays after its review.
     package var reportLife = OperatorsLimits.reportLife
+    /// Time that an audit event stays.
+    package var auditLife = KeptRecord.audit.usual!
+    /// Times in force, for operators to see.
+    package var kept = KeptRecords()
     /// Room for the database, in bytes. It is shown and measured against; nothing is refused because of it.
     package var databaseBytesMax = OperatorsLimits.databaseBytesMax
     /// Whether somebody new may register, while no operator has chosen.

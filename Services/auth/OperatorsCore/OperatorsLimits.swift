@@ -1,8 +1,10 @@
+import Contract
+
 /// The bounds of what operators see and do. `Limits` has the bounds that clients can see.
 package enum OperatorsLimits {
     /// Time that evidence stays after its report was reviewed, and a report after its review (contract §13a).
-    package static let evidenceLife = Duration.seconds(30 * 86_400)
-    package static let reportLife = Duration.seconds(400 * 86_400)
+    package static let evidenceLife = KeptRecord.evidence.usual!
+    package static let reportLife = KeptRecord.reports.usual!
     /// Rows that one statement of a sweep removes: reports, ended bans.
     package static let sweepBatch = 1_000
     /// Time between two sweeps of reports, and batches (`sweepBatch`) of one sweep. The next sweep takes the rest.
@@ -26,7 +28,7 @@ package enum OperatorsLimits {
     /// Body of an operator's request, in bytes.
     package static let adminBodyBytesMax = 16 * 1_024
     /// Life of a console session: half a working day, whether it is used or not.
-    package static let consoleSessionLife = Duration.seconds(4 * 3_600)
+    package static let consoleSessionLife = KeptRecord.consoleSessions.usual!
     /// Entries of one page of the console, and of each list on its overview.
     package static let consolePageEntries = 50
     package static let consoleOverviewEntries = 6

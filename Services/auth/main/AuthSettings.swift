@@ -27,6 +27,9 @@ struct AuthSettings: ServiceSettings {
     let reportLife = Setting(
         "reports.life.seconds", .seconds(in: 1...315_360_000), default: "34560000",
         "How long a report stays after its review.")
+    let auditLife = KeptSettings.audit
+    let guestLife = KeptSettings.guests
+    let deadLetterLife = KeptSettings.deadLetters
     let strangerBackupBytesMax = Setting(
         "backup.stranger.bytes", .integer(in: 0...1_048_576), default: "65536",
         "Ciphertext of the contact backup of an identity without any peer, in bytes.")
@@ -63,6 +66,7 @@ extension Settings<AuthSettings> {
         configuration.profileBytesMax = try self.profileBytesMax
         configuration.strangerProfileBytesMax = try self.strangerProfileBytesMax
         configuration.profileLife = try self.profileLife
+        configuration.guestLife = try self.guestLife
         configuration.strangersBytesMax = try self.strangers.bytes()
         configuration.registration = try self.registration
         configuration.server = try self.server.facts(configuration.registration)
@@ -76,6 +80,12 @@ extension Settings<AuthSettings> {
         configuration.openReportsMax = try self.openReportsMax
         configuration.evidenceLife = try self.evidenceLife
         configuration.reportLife = try self.reportLife
+        configuration.auditLife = try self.auditLife
+        configuration.kept = KeptRecords([
+            (.mail, try self.server.pendingTTL), (.backups, try self.server.backupLife), (.audit, try self.auditLife),
+            (.guests, try self.guestLife), (.deadLetters, try self.deadLetterLife),
+            (.profiles, try self.profileLife), (.reports, try self.reportLife), (.evidence, try self.evidenceLife),
+        ])
         configuration.unknownEvidenceBytesMax = try self.unknownEvidenceBytesMax
         configuration.openEvidenceBytesMax = try self.openEvidenceBytesMax
         configuration.strangersBytesMax = try self.strangers.bytes()

@@ -12,9 +12,7 @@ struct ServerSettings: SettingGroup {
     let guests = Setting(
         "guests", .truth, default: "true", "Whether people without an identity may listen and join rooms.")
     let pendingTTL = MailSettings.pendingTTL
-    let backupDays = Setting(
-        "backup.keep.days", .integer(in: 1...3_650), default: "\(AuthConfiguration().server.backupDays)",
-        "How long the oldest backup stays, as `whisper-backup` is told. Auth tells people of it.")
+    let backupLife = KeptSettings.backups
 }
 
 extension Settings<ServerSettings> {
@@ -24,7 +22,8 @@ extension Settings<ServerSettings> {
             name: try self.name, registration: registration, hasGuests: try self.guests,
             // A part of an hour counts as one.
             pendingHours: (try self.pendingTTL.components.seconds + 3_599) / 3_600,
-            ledgerDays: Limits.ledgerTTL.components.seconds / 86_400, backupDays: Int64(try self.backupDays),
+            ledgerDays: Limits.ledgerTTL.components.seconds / 86_400,
+            backupDays: try self.backupLife.components.seconds / 86_400,
             contact: try self.contact, privacy: try self.privacy)
     }
 }

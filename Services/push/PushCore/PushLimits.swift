@@ -68,9 +68,8 @@ package enum PushLimits {
     /// A push to one of them is slow after this long, and so many slow ones each may have; more are tried later.
     package static let webPushSlowAfter = Duration.seconds(1)
     package static let webPushSlowMax = 16
-    /// How long operators can see dead letters, and the result of the last push to a recipient.
-    package static let deadLettersKept = Duration.seconds(30 * 86_400)
-    package static let lastPushKept = Duration.seconds(14 * 86_400)
+    /// How long operators can see the result of the last push to a recipient.
+    package static let lastPushKept = KeptRecord.lastPush.usual!
     /// Between two removals of older ones, and rows removed by one.
     package static let sweepEvery = Duration.seconds(600)
     package static let sweepRowsMax = 5_000

@@ -1,4 +1,5 @@
 package import Bus
+import Contract
 package import Logging
 package import Store
 
@@ -34,7 +35,10 @@ package struct PushService: Sendable {
     /// The schema `push`. Needs auth's and the router's to exist.
     package static let migrator = Migrator(
         schema: "push",
-        migrations: [Migration(version: 1, name: "push", sql: PackageResources._01_push_sql)])
+        migrations: [
+            Migration(version: 1, name: "push", sql: PackageResources._01_push_sql),
+            Migration(version: 2, name: "held about", sql: PackageResources._02_held_about_sql),
+        ])
 }
 
 /// Times that operators may choose, and tests have to.
@@ -43,9 +47,15 @@ package struct PushSchedule: Sendable {
     package var scale: Double
     /// See `PushLimits.claimIdle`.
     package var claimIdle: Duration
+    /// How long operators see a wake-up that was given up.
+    package var deadLetterLife: Duration
 
-    package init(scale: Double = 1, claimIdle: Duration = PushLimits.claimIdle) {
+    package init(
+        scale: Double = 1, claimIdle: Duration = PushLimits.claimIdle,
+        deadLetterLife: Duration = KeptRecord.deadLetters.usual!
+    ) {
         self.scale = scale
         self.claimIdle = claimIdle
+        self.deadLetterLife = deadLetterLife
     }
 }

@@ -16,6 +16,7 @@ struct PushSettings: ServiceSettings {
     let claim = Setting(
         "push.claim.seconds", .seconds(in: 1...600), default: "30",
         "Jobs of a process that has been silent for this long are another's.")
+    let deadLetterLife = KeptSettings.deadLetters
 }
 
 struct APNsSettings: SettingGroup {
@@ -67,7 +68,8 @@ extension Settings<PushSettings> {
     func schedule() throws(SettingsError) -> PushSchedule {
         // A Job that is still pushed here must not be another's. Tests make all times shorter.
         try self.require(\.claim, above: PushLimits.claimIdleAbove, times: \.scheduleScale)
-        return PushSchedule(scale: try self.scheduleScale, claimIdle: try self.claim)
+        return PushSchedule(
+            scale: try self.scheduleScale, claimIdle: try self.claim, deadLetterLife: try self.deadLetterLife)
     }
 }
 

@@ -28,4 +28,5 @@ package let routerMigrator = Migrator(
         Migration(version: 30, name: "stranger bytes", sql: PackageResources._30_stranger_bytes_sql),
         Migration(version: 31, name: "erasures", sql: PackageResources._31_erasures_sql),
         Migration(version: 32, name: "counts of", sql: PackageResources._32_counts_of_sql),
+        Migration(version: 33, name: "held about", sql: PackageResources._33_held_about_sql),
     ])

@@ -137,5 +137,6 @@ package enum HTTPCatalogue {
         + AdminOperations.all
         + [ServerOperations.server]
         + DoorOperations.all + ErasureOperations.all + PeopleOperations.all
+        + ExportOperations.all + [RetentionOperations.list]
         + AttachmentOperations.operators
 }

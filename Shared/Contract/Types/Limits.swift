@@ -48,6 +48,8 @@ package enum Limits {
     package static let erasureChallengeTTL = Duration.seconds(300)
     /// Erasures that operators may order within an hour, all together.
     package static let erasuresPerHour: Int64 = 20
+    /// Entries of each list in an export (contract §20.5).
+    package static let exportEntriesMax = 10_000
     /// How long a refreshed token lives on beside its successor, if the successor is not used earlier.
     package static let refreshOverlap = Duration.seconds(120)
     package static let timestampSkewMilliseconds: Int64 = 600_000

@@ -39,6 +39,11 @@ extension SettingParser<Duration> {
         let integer = SettingParser<Int>.integer(in: range)
         return SettingParser("\(integer.allowed), in seconds") { integer.read($0).map { .seconds($0) } }
     }
+
+    package static func days(in range: ClosedRange<Int>) -> SettingParser {
+        let integer = SettingParser<Int>.integer(in: range)
+        return SettingParser("\(integer.allowed), in days") { integer.read($0).map { .seconds($0 * 86_400) } }
+    }
 }
 
 extension SettingParser<String> {

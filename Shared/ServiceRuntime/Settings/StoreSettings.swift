@@ -153,6 +153,26 @@ package enum MailSettings {
         "How long unacknowledged mail is kept. Less than the 14 days for which messages are remembered.")
 }
 
+/// How long records stay, in days, as `KeptRecord` declares it. Auth tells operators of those that other services enforce.
+package enum KeptSettings {
+    package static let audit = Self.days(of: .audit, "How long the record of what operators did stays.")
+    package static let guests = Self.days(of: .guests, "How long a guest is known who does not come back.")
+    package static let deadLetters = Self.days(of: .deadLetters, "How long operators see wake-ups that were given up.")
+    package static let backups = Self.days(
+        of: .backups, "How long the oldest backup stays, as `whisper-backup` is told. Auth tells people of it.")
+
+    private static func days(of record: KeptRecord, _ meaning: String) -> Setting<Duration> {
+        guard let setting = record.setting, let usual = record.usual else {
+            // Only rows with both are named above.
+            fatalError("\(record.name) has no setting")
+        }
+        func days(_ time: Duration) -> Int { Int(time.components.seconds / 86_400) }
+        return Setting(
+            setting.name.lowercased().replacing("_", with: "."), .days(in: days(setting.least)...days(setting.most)),
+            default: "\(days(usual))", meaning)
+    }
+}
+
 /// The tokens for `/admin`.
 package struct AdminSettings: SettingGroup {
     private static let use =

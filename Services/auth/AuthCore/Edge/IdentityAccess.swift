@@ -12,6 +12,7 @@ package struct IdentityAccess: Sendable {
     private let identities: IdentityTable
     private let sessions: SessionTable
     private let guests: GuestTable
+    private let held: HeldRecords
     private let eraser: Eraser
     private let keys: any KeyBus
     private let logger: Logger
@@ -21,6 +22,7 @@ package struct IdentityAccess: Sendable {
         self.identities = IdentityTable(pool)
         self.sessions = SessionTable(pool)
         self.guests = GuestTable(pool)
+        self.held = HeldRecords(pool)
         self.keys = keys
         self.logger = logger
     }
@@ -71,6 +73,12 @@ package struct IdentityAccess: Sendable {
         forget: (borrowing Transaction) async throws(StoreError) -> Void
     ) async throws(StoreError) -> DecidedErasure? {
         try await self.eraser.erase(order, in: transaction, forget: forget)
+    }
+
+    /// The records about an identity, as JSON.
+    /// - Returns: `nil` if there is no such identity.
+    package func document(of identity: WhisperID) async throws(StoreError) -> [UInt8]? {
+        try await self.held.document(of: identity)
     }
 
     /// Closes what an erased identity has open.

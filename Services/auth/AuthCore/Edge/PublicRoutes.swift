@@ -7,12 +7,15 @@ package import Logging
 package import Store
 import Telemetry
 
-/// Auth's HTTP operations for clients: keys of other identities and the contact backup (contract §8), profiles (§14.4).
+/// Auth's HTTP operations for clients: keys of other identities and the contact backup (contract §8), profiles (§14.4), the export
+/// (§20.5).
 package struct PublicRoutes: Sendable {
     let directory: SessionDirectory
     let identities: IdentityTable
     let backups: ContactBackupTable
     let profiles: ProfileService
+    let held: HeldRecords
+    let exports = ExportMetrics()
     let profileMetrics = ProfileMetrics()
     let configuration: AuthConfiguration
     let clock: ServiceClock
@@ -23,13 +26,14 @@ package struct PublicRoutes: Sendable {
 
     package init(
         directory: SessionDirectory, identities: IdentityTable, backups: ContactBackupTable,
-        profiles: ProfileService, limiter: RateLimiter, unknownTokens: UnknownTokens,
+        held: HeldRecords, profiles: ProfileService, limiter: RateLimiter, unknownTokens: UnknownTokens,
         configuration: AuthConfiguration = AuthConfiguration(), clock: ServiceClock,
         logger: Logger
     ) {
         self.directory = directory
         self.identities = identities
         self.backups = backups
+        self.held = held
         self.profiles = profiles
         self.clock = clock
         self.logger = logger
@@ -57,6 +61,11 @@ package struct PublicRoutes: Sendable {
         router.delete("backup/contacts") { request, context in
             try await self.errors.counting { () async throws(HTTPRefusal) in
                 try await self.removeBackup(request, context.peer)
+            }
+        }
+        router.get("account/export") { request, context in
+            try await self.errors.counting { () async throws(HTTPRefusal) in
+                try await self.export(request, context.peer)
             }
         }
         self.addProfiles(to: router)

@@ -7,10 +7,17 @@ package import Telemetry
 package struct GuestTable: Sendable {
     private let pool: PostgresPool
     private let strangersBytesMax: Int
+    private let life: Duration
 
-    /// - Parameter strangersBytesMax: what all guests together may cost.
-    package init(_ pool: PostgresPool, strangersBytesMax: Int = Limits.strangersStoreBytesMax) {
+    /// - Parameters:
+    ///   - strangersBytesMax: what all guests together may cost.
+    ///   - life: of a guest that is not seen.
+    package init(
+        _ pool: PostgresPool, strangersBytesMax: Int = Limits.strangersStoreBytesMax,
+        life: Duration = KeptRecord.guests.usual!
+    ) {
         self.pool = pool
+        self.life = life
         self.strangersBytesMax = strangersBytesMax
     }
 
@@ -107,14 +114,14 @@ package struct GuestTable: Sendable {
         return try rows.map { row throws(StoreError) in try row.decode(0) }
     }
 
-    /// Removes guests that were not seen for `Limits.guestTTL`, up to a bound. A banned guest stays as long as its ban.
+    /// Removes guests that were not seen for their life, up to a bound. A banned guest stays as long as its ban.
     /// Rows that another sweep has locked are skipped.
     /// - Returns: how many.
     package func sweep(at now: StoreTime, limit: Int) async throws(StoreError) -> Int {
         try await self.pool.execute(
             """
             DELETE FROM auth.guests WHERE guest_id IN (
-                SELECT guest_id FROM auth.guests WHERE seen_at <= \(now - Limits.guestTTL) AND NOT is_banned
+                SELECT guest_id FROM auth.guests WHERE seen_at <= \(now - self.life) AND NOT is_banned
                 LIMIT \(Int64(limit)) FOR UPDATE SKIP LOCKED)
             """)
     }

@@ -144,6 +144,25 @@ package enum AdminAnswers {
         return json.finished()
     }
 
+    package static func retention(_ kept: KeptRecords) -> [UInt8] {
+        var json = JSONWriter(capacity: 256 * KeptRecord.all.count)
+        json.add("records", objects: KeptRecord.all) { record, json in
+            json.add("name", record.name)
+            json.add("about", record.about)
+            json.add("places", strings: record.places)
+            json.add("until", record.until)
+            if let time = kept.time(of: record) { json.add("seconds", time.components.seconds) }
+            if let time = record.usual { json.add("usualSeconds", time.components.seconds) }
+            if let setting = record.setting {
+                json.add("setting", setting.name)
+                json.add("leastSeconds", setting.least.components.seconds)
+                json.add("mostSeconds", setting.most.components.seconds)
+            }
+            json.add("enforcedBy", record.enforcedBy)
+        }
+        return json.finished()
+    }
+
     package static func deadLetters(_ letters: [PushViews.DeadLetter], _ page: AdminPage) -> [UInt8] {
         self.list("deadLetters", letters, page, number: \.number) { letter in
             var json = JSONWriter()

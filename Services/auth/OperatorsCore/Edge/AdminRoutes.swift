@@ -43,6 +43,7 @@ package struct AdminRoutes: Sendable {
             ("admin/erasures", "listErasures", self.listErasures),
             ("admin/erasures/{id}", "getErasure", self.readErasure),
             ("admin/identities/{whisperId}", "getIdentity", self.readIdentity),
+            ("admin/retention", "listRetention", self.listRetention),
         ]
         for (path, name, handler) in viewer {
             router.get(path) {
@@ -63,16 +64,24 @@ package struct AdminRoutes: Sendable {
                 try await self.serve(name, .operator, AdminRequest(http: $0, parameters: $1.parameters), handler)
             }
         }
+        router.post("admin/exports") {
+            try await self.giveExport(AdminRequest(http: $0, parameters: $1.parameters))
+        }
     }
 
     private func serve(
         _ name: String, _ least: AdminRole, _ request: AdminRequest, _ handler: Handler
     ) async throws(HTTPRefusal) -> Response {
+        .answer(try await self.body(name, least, request, handler))
+    }
+
+    private func body(
+        _ name: String, _ least: AdminRole, _ request: AdminRequest, _ handler: Handler
+    ) async throws(HTTPRefusal) -> [UInt8] {
         let role = self.tokens.role(of: request.http)
-        let body = try await self.service.gate.serve(name, least, as: role) { call async throws(HTTPRefusal) in
+        return try await self.service.gate.serve(name, least, as: role) { call async throws(HTTPRefusal) in
             try await handler(request, &call)
         }
-        return .answer(body)
     }
 
     // MARK: Reading
@@ -198,6 +207,21 @@ package struct AdminRoutes: Sendable {
 
     private func erase(_ request: AdminRequest, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
         AdminAnswers.decision(try await self.service.erase(try await request.body(), &call))
+    }
+
+    private func giveExport(_ request: AdminRequest) async throws(HTTPRefusal) -> Response {
+        .download(
+            try await self.body("createExport", .operator, request, self.export), as: "whisper-export.json")
+    }
+
+    private func export(_ request: AdminRequest, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
+        try await self.service.export(try await request.body(), &call)
+    }
+
+    private func listRetention(
+        _ request: AdminRequest, _ call: inout AdminGate.Call
+    ) async throws(HTTPRefusal) -> [UInt8] {
+        AdminAnswers.retention(self.service.kept)
     }
 
     private func listErasures(

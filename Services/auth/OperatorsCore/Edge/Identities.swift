@@ -20,6 +20,10 @@ package protocol Identities: Sendable {
         forget: (borrowing Transaction) async throws(StoreError) -> Void
     ) async throws(StoreError) -> DecidedErasure?
 
+    /// The records about an identity, as JSON.
+    /// - Returns: `nil` if there is no such identity.
+    func document(of identity: WhisperID) async throws(StoreError) -> [UInt8]?
+
     /// Closes what an erased identity has open. Called after the commit.
     func enforce(_ erasure: DecidedErasure) async
 

@@ -24,6 +24,8 @@ package struct OperatorService: Sendable {
     let erasureRecords: ErasedRecords
     let identities: any Identities
     let erasuresPerDay: Int64
+    let kept: KeptRecords
+    let exports = ExportMetrics()
     /// Whether somebody new may register, while no operator has chosen.
     let usualRegistration: RegistrationMode
     let keys: any KeyBus
@@ -36,7 +38,7 @@ package struct OperatorService: Sendable {
         pool: PostgresPool, identities: any Identities, banning: Bans, keys: any KeyBus, rates: RateTable,
         erasuresPerDay: Int64 = OperatorsLimits.erasuresPerDay,
         databaseBytesMax: Int64 = OperatorsLimits.databaseBytesMax, usualRegistration: RegistrationMode = .open,
-        clock: ServiceClock, logger: Logger
+        kept: KeptRecords = KeptRecords(), clock: ServiceClock, logger: Logger
     ) {
         self.views = ClusterViews(pool)
         self.push = PushViews(pool)
@@ -50,6 +52,7 @@ package struct OperatorService: Sendable {
         self.identities = identities
         self.erasuresPerDay = erasuresPerDay
         self.usualRegistration = usualRegistration
+        self.kept = kept
         let audit = AuditTable(pool)
         self.audit = audit
         self.gate = AdminGate(keys: keys, rates: rates, logger: logger) { event async throws(StoreError) in

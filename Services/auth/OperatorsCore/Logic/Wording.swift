@@ -28,6 +28,15 @@ package enum Wording {
         return seconds < 0 ? "\(amount) ago" : "in \(amount)"
     }
 
+    /// `30 days`, `72 h`, `60 s`: the largest unit that divides it.
+    package static func span(_ time: Duration) -> String {
+        let seconds = time.components.seconds
+        // Up to a week, hours are what people say.
+        if seconds % 86_400 == 0, seconds >= 4 * 86_400 { return "\(seconds / 86_400) days" }
+        if seconds % 3_600 == 0, seconds > 0 { return "\(seconds / 3_600) h" }
+        return seconds % 60 == 0 && seconds >= 600 ? "\(seconds / 60) min" : "\(seconds) s"
+    }
+
     /// In the largest unit that fits; empty for less than a second.
     private static func span(seconds: UInt64) -> String {
         switch seconds {

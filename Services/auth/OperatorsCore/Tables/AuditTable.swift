@@ -9,7 +9,7 @@ extension AuditEvent {
     package static let banExpired = "banExpired"
 }
 
-/// The only code of this service that reads or writes `auth.audit_events`. The role may add rows, and change none.
+/// The only code of this service that reads or writes `auth.audit_events`. The role may add rows, change none, and have old ones removed.
 package struct AuditTable: Sendable {
     private let pool: PostgresPool
 
@@ -36,6 +36,15 @@ package struct AuditTable: Sendable {
                     SELECT action, at FROM auth.audit_events WHERE target = \(event.target) ORDER BY number DESC LIMIT 10
                 ) latest WHERE action = \(event.action) AND at > \(now - .seconds(60)))
             """)
+    }
+
+    /// Removes the oldest events. The database keeps those of the last 30 days, whatever it is asked.
+    /// - Parameter limit: looks at no more rows than this.
+    /// - Returns: how many.
+    package func removeEvents(before end: StoreTime, limit: Int) async throws(StoreError) -> Int {
+        let removed: Int64 = try await self.pool.query("SELECT auth.forget_old_events(\(end), \(Int64(limit)))")[0]
+            .decode(0)
+        return Int(removed)
     }
 
     private static func insertion(of event: AuditEvent, at now: StoreTime) -> SQL {

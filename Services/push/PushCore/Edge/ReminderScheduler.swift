@@ -33,7 +33,8 @@ package struct ReminderScheduler: Sendable {
                     if !isWatching, all == 0 { pause = PushLimits.quietLookEvery }
                     if .now >= nextSweep {
                         nextSweep = .now + PushLimits.sweepEvery
-                        try await self.table.sweep(limit: PushLimits.sweepRowsMax)
+                        try await self.table.sweep(
+                            deadLetterLife: self.schedule.deadLetterLife, limit: PushLimits.sweepRowsMax)
                     }
                 } catch {
                     self.logger.warning("recipients not looked after", [.error: "\(error)"])

@@ -221,12 +221,13 @@ package struct RecipientTable: Sendable {
     }
 
     /// Forgets what is old by the database's clock.
-    package func sweep(limit: Int) async throws(StoreError) {
+    /// - Parameter deadLetterLife: how long operators see a dead letter.
+    package func sweep(deadLetterLife: Duration, limit: Int) async throws(StoreError) {
         let now = self.clock.store
         _ = try await self.pool.pipeline([
             """
             DELETE FROM push.dead_letters WHERE number IN (
-                SELECT number FROM push.dead_letters WHERE at < \(now - PushLimits.deadLettersKept) LIMIT \(Int64(limit)))
+                SELECT number FROM push.dead_letters WHERE at < \(now - deadLetterLife) LIMIT \(Int64(limit)))
             """,
             """
             DELETE FROM push.recipients WHERE recipient IN (

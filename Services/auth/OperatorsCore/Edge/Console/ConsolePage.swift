@@ -5,7 +5,7 @@ package import Hummingbird
 /// A page of the console, without the frame that `document` puts around each.
 package struct ConsolePage: Sendable {
     package enum Section: CaseIterable, Sendable {
-        case overview, reports, people, bans, registration, erasures, messages, wakeUps, audit
+        case overview, reports, people, bans, registration, erasures, retention, messages, wakeUps, audit
     }
 
     package var section: Section?
@@ -78,6 +78,7 @@ extension ConsolePage.Section {
             case .bans: ("/console/bans", "Bans")
             case .registration: ("/console/registration", "Registration")
             case .erasures: ("/console/erasures", "Erasures")
+            case .retention: ("/console/retention", "What is kept")
             case .messages: ("/console/messages", "Messages")
             case .wakeUps: ("/console/wake-ups", "Wake-ups")
             case .audit: ("/console/audit", "Audit")

@@ -1,5 +1,6 @@
 import Contract
 import HTTPAccess
+import Hummingbird
 
 // Changes. The fields of a form become a body of the API, so that the same schema judges both.
 extension ConsoleRoutes {
@@ -47,6 +48,15 @@ extension ConsoleRoutes {
         }
         _ = try await self.service.erase(try JSONBody.read(in: json.finished()), &call)
         return URLEncodedForm.address("/console/erasures", [("done", CompletedChange.erased.rawValue)])
+    }
+
+    /// The answer is the file.
+    func export(_ form: URLEncodedForm, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> Response {
+        var json = JSONWriter()
+        json.add("whisperId", form.filled("whisperId"))
+        json.add("reason", form.filled("reason"))
+        let document = try await self.service.export(try JSONBody.read(in: json.finished()), &call)
+        return .download(document, as: "whisper-export.json")
     }
 
     func choose(

@@ -98,6 +98,12 @@ extension ConsoleRoutes {
             at: visit.now)
     }
 
+    func retention(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
+        try await self.service.gate.serve("listRetention", .viewer, as: visit.session.role) {
+            call async throws(HTTPRefusal) in .retention(self.service.kept)
+        }
+    }
+
     func wakeUps(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
         let page = try visit.page()
         let letters = try await self.service.gate.serve("listDeadLetters", .viewer, as: visit.session.role) {

@@ -51,7 +51,8 @@ package struct ConsoleRoutes: Sendable {
         let pages: [(RouterPath, PageHandler)] = [
             ("console", self.overview), ("console/reports", self.reports), ("console/people", self.people),
             ("console/bans", self.bans), ("console/registration", self.registration),
-            ("console/erasures", self.erasures), ("console/messages", self.messages),
+            ("console/erasures", self.erasures), ("console/retention", self.retention),
+            ("console/messages", self.messages),
             ("console/wake-ups", self.wakeUps), ("console/audit", self.audit),
         ]
         for (path, page) in pages {
@@ -65,6 +66,13 @@ package struct ConsoleRoutes: Sendable {
         ]
         for (path, name, change) in changes {
             router.post(path) { await self.change(name, $0, $1.parameters, change) }
+        }
+        router.post("console/exports") { request, context in
+            await self.visit(request, context.parameters) { visit async throws(HTTPRefusal) in
+                try await self.changing("createExport", visit) { form, call async throws(HTTPRefusal) in
+                    try await self.export(form, &call)
+                }
+            }
         }
         router.post("console/invitations") { request, context in
             await self.visit(request, context.parameters) { visit async throws(HTTPRefusal) in

@@ -37,8 +37,20 @@ extension ConsolePage {
 
     private static func changes(of person: PersonViews.Person, _ session: ConsoleSession) -> HTML {
         """
+        \(self.export(person.id, of: session))
         \(person.isBanned ? self.unban(person.id, of: session) : self.ban(person.id, of: session))
         \(self.erase(person.id, of: session))
+        """
+    }
+
+    private static func export(_ id: WhisperID, of session: ConsoleSession) -> HTML {
+        """
+        <section class="card change"><h2>Export</h2>
+        <p>A file with what the server holds about the person, without messages and without what others have said. The person is told nothing.</p>
+        <form method="post" action="/console/exports" class="actions" id="export">\(self.formToken(of: session))
+        <input type="hidden" name="whisperId" value="\(id)">
+        <input name="reason" required maxlength="\(Limits.banReasonCharacters.upperBound)" placeholder="Reason" aria-label="Reason for the export">
+        <button>Export</button></form></section>
         """
     }
 

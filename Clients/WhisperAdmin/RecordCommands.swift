@@ -1,0 +1,59 @@
+import ArgumentParser
+import Contract
+import Foundation
+import TerminalText
+
+struct ExportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export", abstract: "Print what the server holds about one identity, as JSON.",
+        discussion: "The person is told nothing. The audit log names the identity and the reason.")
+
+    @OptionGroup var options: AdminOptions
+    @Argument(help: "The Whisper ID.") var id: String
+    @Option(help: "Why.") var reason: String
+
+    private struct Body: Encodable {
+        var whisperId, reason: String
+    }
+
+    func run() async throws {
+        guard let id = WhisperID(self.id.uppercased()) else { throw ValidationError("\(self.id) is not a Whisper ID.") }
+        self.options.show(
+            json: try await self.options.server().post(
+                "admin/exports", Body(whisperId: "\(id)", reason: self.reason), isLong: true))
+    }
+}
+
+struct RetentionCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "retention", abstract: "What the server keeps, and how long.")
+
+    @OptionGroup var options: AdminOptions
+
+    private struct Answer: Decodable {
+        struct Record: Decodable {
+            var name, about, until: String
+            var seconds, usualSeconds: Int64?
+            var setting: String?
+        }
+        var records: [Record]
+    }
+
+    func run() async throws {
+        let body = try await self.options.server().get("admin/retention")
+        try self.options.show(body, as: Answer.self) { answer in
+            answer.records.map { record in
+                let time = (record.seconds ?? record.usualSeconds).map { "\(Self.span($0)) " } ?? ""
+                // Another service has the setting, and auth is not told.
+                let usual = record.seconds == nil && record.usualSeconds != nil ? ", unless set otherwise" : ""
+                let setting = record.setting.map { " (\($0)\(usual))" } ?? ""
+                return aligned(record.name, "\(time)\(record.until)\(setting). \(record.about)")
+            }
+        }
+    }
+
+    private static func span(_ seconds: Int64) -> String {
+        if seconds >= 4 * 86_400 { return "\(seconds / 86_400) days" }
+        return seconds >= 7_200 ? "\(seconds / 3_600) h" : "\(seconds) s"
+    }
+}

@@ -1,0 +1,47 @@
+package import ClusterContract
+package import Contract
+package import Store
+
+/// Everything that the services hold about one identity (contract §20.5), as the document that is given out. All parts are of one moment.
+///
+/// Each service declares `held_about` in its schema. One that is missing fails the statement: an export is whole, or is not given.
+package struct HeldRecords: Sendable {
+    package enum Reading: Equatable, Sendable {
+        /// The caller is not `live`.
+        case refused(CallerStatus)
+        case found([UInt8])
+    }
+
+    private let pool: PostgresPool
+
+    package init(_ pool: PostgresPool) { self.pool = pool }
+
+    package func document(for caller: Caller) async throws(StoreError) -> Reading {
+        let rows = try await self.pool.query(
+            """
+            SELECT is_banned, \(unsafeText: Self.document)
+            FROM auth.identities, (SELECT \(Int64(Limits.exportEntriesMax))::int8 AS entries) AS most
+            WHERE whisper_id = \(caller.identity) AND epoch = \(caller.epoch.value)
+            """)
+        guard var row = rows.first else { return .refused(.stale) }
+        if try row.next(Bool.self) { return .refused(.banned) }
+        return .found(Array(try row.next(String.self).utf8))
+    }
+
+    /// - Returns: `nil` if there is no such identity.
+    package func document(of identity: WhisperID) async throws(StoreError) -> [UInt8]? {
+        let rows = try await self.pool.query(
+            """
+            SELECT \(unsafeText: Self.document)
+            FROM auth.identities, (SELECT \(Int64(Limits.exportEntriesMax))::int8 AS entries) AS most
+            WHERE whisper_id = \(identity)
+            """)
+        return try rows.first.map { row throws(StoreError) in Array(try row.decode(0, as: String.self).utf8) }
+    }
+
+    private static let document: StaticString = """
+        (auth.held_about(whisper_id, entries) || router.held_about(whisper_id, entries)
+            || attachments.held_about(whisper_id, entries) || push.held_about(whisper_id, entries)
+            || calls.held_about(whisper_id, entries))::text
+        """
+}

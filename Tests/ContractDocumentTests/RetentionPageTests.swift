@@ -1,0 +1,39 @@
+import Contract
+import Foundation
+import Testing
+
+/// The rows of `KeptRecord` against what the settings and the code are.
+@Suite struct RetentionPageTests {
+    @Test func namesAndPlacesAreOfOneKind() {
+        #expect(Set(KeptRecord.all.map(\.name)).count == KeptRecord.all.count)
+        for place in KeptRecord.all.flatMap(\.places) {
+            #expect(
+                place.wholeMatch(of: /(auth|router|push|attachments|calls)\.[a-z_]+|redis:[a-z-]+/) != nil, "\(place)")
+        }
+    }
+
+    @Test func theSettingsOfTheRowsExistAsTheySay() throws {
+        let page = try String(contentsOf: Folder.documents.appending(path: "settings.md"), encoding: .utf8)
+        for record in KeptRecord.all {
+            guard let setting = record.setting else { continue }
+            let isInDays = setting.name.contains("DAYS")
+            func number(_ time: Duration) -> Int64 { time.components.seconds / (isInDays ? 86_400 : 1) }
+            let row = page.split(separator: "\n").first { $0.hasPrefix("| `\(setting.name)` |") }
+            let allowed = "an integer in \(number(setting.least))...\(number(setting.most))"
+            let usual = try number(#require(record.usual))
+            #expect(row?.contains(allowed) == true && row?.contains("| \(usual) |") == true, "\(setting.name)")
+        }
+    }
+
+    /// Each row names the file of the code that enforces it.
+    @Test func theCodeThatEnforcesARowExists() throws {
+        for record in KeptRecord.all {
+            let words = record.enforcedBy.split(separator: ": ").map(String.init)
+            let (folder, name) =
+                words[0] == "backup" ? ("deploy/backup", words[1]) : ("Services/\(words[0])", words[1] + ".swift")
+            let files = FileManager.default.enumerator(atPath: Folder.root.appending(path: folder).path)
+            let found = files?.contains { ($0 as? String)?.split(separator: "/").last.map(String.init) == name }
+            #expect(found == true, "\(record.name): \(record.enforcedBy)")
+        }
+    }
+}
