@@ -16,7 +16,7 @@ public struct CoreError: Error, Sendable, Equatable {
         // The subject of a verb.
         case unknownContact, bannedContact, blockedContact, toSelf, conflict, notFound, notText, unknownConsumer
         // Profiles.
-        case inUse, changed, outdated, unreadable
+        case inUse, changed, outdated, unreadable, managed
         // Calls, and things that programs hold open.
         case busy, wrongStage
         // Groups.
@@ -130,9 +130,10 @@ extension CoreError.Code {
         case .notFound: "There is nothing of this name."
         case .notText: "The message is no text, or it was deleted."
         case .unknownConsumer: "There is no such consumer, or no event of this number yet."
-        case .inUse: "Live conversations of our own are here, and belong to our profile. Delete them first."
+        case .inUse: "Live conversations of our own are in use here, and belong to our profile. Delete them first."
         case .changed: "Another device has written the document since it was read here. Read it, and write again."
         case .outdated: "The server shows an older document than was seen here. It is not written over."
+        case .managed: "The core writes the documents of the profile by itself."
         case .unreadable: "Our keys do not open what the server has."
         case .busy: "There is another call, or another program has it open."
         case .wrongStage: "The call, or the phone nearby, is not at a stage in which this can be done."

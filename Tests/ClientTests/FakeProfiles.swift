@@ -99,6 +99,11 @@ final class FakeProfiles: Sendable {
         }
     }
 
+    /// How often a document was written.
+    func writings(of name: String, in profile: String) -> Int {
+        self.profiles.withLock { $0[profile]?.documents[name]?.count ?? 0 }
+    }
+
     /// The server gives out one document in place of another.
     func copy(_ name: String, as other: String, in profile: String) {
         self.profiles.withLock { profiles in

@@ -41,6 +41,12 @@ extension CalmCluster {
             #expect(try await CoreScript.run("profiles")["members"]?.integer == 2)
         }
 
+        /// Their profile fills itself: conversations, listeners and favorites of one are the other's, too.
+        @Test func twoDevicesOfOnePersonAreAlike() async throws {
+            let result = try await CoreScript.run("devices")
+            #expect(result["asked"]?.integer == 1 && result["listeners"]?.integer == 1)
+        }
+
         @Test func twoProcessesSeeEachOtherTypeAndCall() async throws {
             let result = try await CoreScript.run("calls")
             #expect(result["reasons"]?.elements == [.string("ended"), .string("ended")])

@@ -48,6 +48,7 @@ extension WhisperClient {
         work.append((self.backup.signal, { await $0.backup.work($0) }))
         work.append((self.account.signal, { await $0.account.work($0) }))
         work.append((self.groups.signal, { await $0.groups.work($0) }))
+        work.append((self.profileKeeper.signal, { await $0.profileKeeper.work($0) }))
         for signal in self.transfers.signals { work.append((signal, { await $0.transfers.work($0) })) }
         return work
     }
@@ -230,6 +231,7 @@ extension WhisperClient {
                 for (signal, _) in self.work { signal.wake() }
                 self.streams.bound(self)
                 self.heard.bound(self)
+                self.profileKeeper.bound(self)
                 self.rooms.bound(self)
                 self.calls.bound(self)
                 self.judgeStaleMail()

@@ -15,5 +15,6 @@ package enum PassingNews: Sendable, Equatable {
     case file(FileProgress)
     /// Another device has changed our profile of live conversations.
     case profile(UUIDText, ProfileChanged.Change)
+    case profileDocument(ProfileDocumentName, ProfileDocumentNews)
     case nearby(NearbyNews)
 }

@@ -60,6 +60,7 @@ package actor WhisperClient {
     package let heard: HeardStreams
     package nonisolated let conversations: LiveConversationCommands
     package nonisolated let liveProfile: LiveProfile
+    package let profileKeeper: ProfileKeeper
     let questions = Questions()
     /// Takes tasks of features that end with the connection.
     var tasks: AsyncStream<@Sendable (isolated WhisperClient) async -> Void>.Continuation?
@@ -105,6 +106,8 @@ package actor WhisperClient {
         self.heard = HeardStreams(keys: profile.keys, store: live)
         self.conversations = LiveConversationCommands(store: live, server: server)
         self.liveProfile = LiveProfile(store: live, server: server)
+        self.profileKeeper = ProfileKeeper(store: live, logger: logger)
+        try live.noteTables(at: wallClock())
         self.rooms = RoomVisits(keys: profile.keys, store: profile.store, logger: logger)
         self.account = Account(keys: profile.keys, store: profile.store, server: server, logger: logger)
         self.chats = Chats(store: profile.store)
@@ -245,7 +248,9 @@ package actor WhisperClient {
 
     private var nextWake: ContinuousClock.Instant? {
         let always = [self.session.nextWake, self.outbox.nextWake, self.presence.nextWake, self.calls.nextWake]
-        let bound = [self.receipts.nextWake, self.streams.nextWake, self.heard.nextWake, self.rooms.nextWake]
+        let bound =
+            [self.receipts.nextWake, self.streams.nextWake, self.heard.nextWake, self.rooms.nextWake]
+            + [self.profileKeeper.nextWake]
         return (always + (self.session.isBound ? bound : [])).compactMap { $0 }.min()
     }
 
@@ -266,6 +271,7 @@ package actor WhisperClient {
         self.outbox.tick(self)
         self.heard.tick(self)
         self.rooms.tick(self)
+        self.profileKeeper.tick(self)
         self.presence.tick(self)
         self.calls.tick(self)
         self.pump()

@@ -330,6 +330,7 @@ package struct ClientStore: Sendable {
         migrator.registerMigration("timer notes") { try DisappearingTable.migrateNotes($0) }
         migrator.registerMigration("verification") { try ContactTable.migrateVerification($0) }
         migrator.registerMigration("kept files") { try TransferTable.migrateKept($0) }
+        migrator.registerMigration("profile registers") { try ProfileTable.migrate($0) }
         return migrator
     }
 }

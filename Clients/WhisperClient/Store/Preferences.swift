@@ -10,6 +10,8 @@ package struct Preferences: Sendable, Equatable {
         case backsUp = "backup"
         /// Messages that name us count though their chat is muted.
         case hearsMentions = "mentions"
+        /// The client keeps the documents of the profile. Else the host writes them.
+        case fillsProfile = "profiles"
     }
 
     /// Everything is on until somebody turns it off.
@@ -27,6 +29,7 @@ package struct Preferences: Sendable, Equatable {
     var showsPresence: Bool { self[.showsPresence] }
     var backsUp: Bool { self[.backsUp] }
     var hearsMentions: Bool { self[.hearsMentions] }
+    var fillsProfile: Bool { self[.fillsProfile] }
 }
 
 extension ClientStore {

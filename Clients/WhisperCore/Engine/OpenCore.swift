@@ -133,6 +133,7 @@ final class OpenCore: Sendable {
     func disconnect() async {
         let (client, life) = self.running.withLock { ($0.client, $0.life) }
         guard let life else { return }
+        await client.with { await $0.profileKeeper.flush($0) }
         await client.close()
         await life.value
     }

@@ -29,7 +29,7 @@ package struct EventDefinition: Sendable {
         .callIncoming, .callRinging, .callAnswered, .callCandidate, .callEnded,
         .nearbyChanged, .nearbyText, .nearbySent,
         .fileProgress,
-        .profileChanged,
+        .profileChanged, .conversationsChanged, .favoritesChanged, .profileFull, .profileForeign, .profileRolledBack,
         .log,
         .subscribed, .taken, .eventsLost,
     ]

@@ -34,6 +34,7 @@ extension EventText {
         case .call(let news): Self.write(news, &json)
         case .file(let progress): Self.write(progress, &json)
         case .profile(let id, let change): Self.write(change, of: id, &json)
+        case .profileDocument(let name, let news): Self.write(news, of: name, &json)
         case .nearby(let news): Self.write(news, &json)
         }
     }
@@ -44,7 +45,7 @@ extension EventDefinition {
         "settingsChanged", about: "A setting was changed. It stands as a whole.", isKept: false,
         [Field("settings", .object(Shapes.settings))],
         sample:
-            #"{"type":"settingsChanged","settings":{"readReceipts":false,"typing":true,"presence":true,"backup":true,"mentions":true}}"#
+            #"{"type":"settingsChanged","settings":{"readReceipts":false,"typing":true,"presence":true,"backup":true,"mentions":true,"profiles":"core"}}"#
     )
 
     static let typing = EventDefinition(
@@ -118,7 +119,12 @@ extension Shapes {
             about: "Whether presence of others is shown. The server tells peers of our own in any case."),
         Field("backup", .bool, about: "Whether the contacts are backed up by themselves."),
         Field("mentions", .bool, about: "Whether a host rings for a message that names us though its chat is muted."),
+        Field(
+            "profiles", .choice(Self.profileKeepers),
+            about: "Who writes the documents of the profile: the core, or the host."),
     ])
+
+    static let profileKeepers = ["core", "host"]
 
     static func write(_ preferences: Preferences, _ json: inout JSONWriter) {
         json.add("readReceipts", preferences[.sendsReadReceipts])
@@ -126,6 +132,7 @@ extension Shapes {
         json.add("presence", preferences[.showsPresence])
         json.add("backup", preferences[.backsUp])
         json.add("mentions", preferences[.hearsMentions])
+        json.add("profiles", Self.profileKeepers[preferences[.fillsProfile] ? 0 : 1])
     }
 
     static let chatState =

@@ -19,7 +19,52 @@ extension EventDefinition {
     )
 }
 
+extension EventDefinition {
+    static let conversationsChanged = EventDefinition(
+        "conversationsChanged",
+        about:
+            "Another device of our profile has changed conversations of ours, or those that we listen to: see `live_known`.",
+        isKept: false, sample: #"{"type":"conversationsChanged"}"#)
+
+    static let favoritesChanged = EventDefinition(
+        "favoritesChanged", about: "Another device of our profile has changed favorites: see `favorite_list`.",
+        isKept: false, sample: #"{"type":"favoritesChanged"}"#)
+
+    private static let name = Field("name", .choice(ProfileDocumentName.allCases.map(\.rawValue)))
+
+    static let profileFull = EventDefinition(
+        "profileFull",
+        about:
+            "A document of our profile has no room for all that is here. What was used longest ago stays on this device.",
+        isKept: false, [Self.name], sample: #"{"type":"profileFull","name":"whisper"}"#)
+
+    static let profileForeign = EventDefinition(
+        "profileForeign",
+        about:
+            "Another program, or a later release, has written a document of our profile. It is not written over, and what changes here stays here.",
+        isKept: false, [Self.name, Field("isNewer", .bool, about: "Of a later release: what is known of it is read.")],
+        sample: #"{"type":"profileForeign","name":"favorites","isNewer":false}"#)
+
+    static let profileRolledBack = EventDefinition(
+        "profileRolledBack",
+        about:
+            "Show it loudly: the server gives out a document of our profile that was replaced. It is neither taken nor written over.",
+        isKept: false, [Self.name], sample: #"{"type":"profileRolledBack","name":"whisper"}"#)
+}
+
 extension EventText {
+    static func write(_ news: ProfileDocumentNews, of name: ProfileDocumentName, _ json: inout JSONWriter) {
+        switch news {
+        case .conversations: json.add("type", "conversationsChanged")
+        case .favorites: json.add("type", "favoritesChanged")
+        case .full: json.add("type", "profileFull")
+        case .foreign, .newer: json.add("type", "profileForeign")
+        case .rolledBack: json.add("type", "profileRolledBack")
+        }
+        if news != .conversations, news != .favorites { json.add("name", name.rawValue) }
+        if news == .foreign || news == .newer { json.add("isNewer", news == .newer) }
+    }
+
     static func write(_ change: ProfileChanged.Change, of profile: UUIDText, _ json: inout JSONWriter) {
         json.add("type", "profileChanged")
         json.add("profileId", profile)

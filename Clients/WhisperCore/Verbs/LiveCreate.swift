@@ -14,7 +14,7 @@ extension Verb {
             let name = try parameters[Self.name]
             guard isName(name) else { throw CoreError(.invalidField, "has characters that no name has", field: "name") }
             let whisperer = try LiveParameters.shown(parameters, LiveParameters.whisperer, "whisperer")
-            guard let whisperer = whisperer ?? opened.id.map({ "\($0)" }) else {
+            guard let whisperer = try whisperer ?? opened.live.userName() ?? opened.id.map({ "\($0)" }) else {
                 throw CoreError(.invalidField, "is missing", field: "whisperer")
             }
             let passcode = try LiveParameters.shown(parameters, LiveParameters.passcode, "passcode")

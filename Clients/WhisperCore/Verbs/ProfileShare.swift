@@ -5,10 +5,10 @@ extension Verb {
     static let profileShare = Verb(
         "profile_share", of: "profiles",
         about:
-            "Makes our profile of live conversations at the server, for other devices of the same person. They join with its link. Doing it again changes nothing.",
+            "Makes our profile of live conversations at the server, for other devices of the same person. They join with its link. From then on the core keeps its documents, unless the setting `profiles` says `host`.",
         type: "profile", ProfileParameters.result, errors: ProfileParameters.errors,
         samples: ("{}", ProfileParameters.sample),
         .server { opened, _, json in
-            try await ProfileParameters.write(opened, &json) { try await $0.liveProfile.share($0) }
+            try await ProfileParameters.write(opened, &json) { try await $0.profileKeeper.share($0) }
         })
 }

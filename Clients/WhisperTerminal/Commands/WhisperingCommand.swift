@@ -26,11 +26,15 @@ struct WhisperingCommand: AsyncParsableCommand {
     @Option(help: "Days for which the server keeps the completed lines, which only listeners can read. 0: not at all.")
     var keep = 0
     @Flag(help: "Draw the link as a QR code, too.") var qr = false
-    @Argument(help: "The conversation, as you call it.") var name: String
+    @Argument(help: "The conversation, as you call it. Default: the one that all your devices have.") var name: String?
 
     func validate() throws {
         for text in [self.name, self.title, self.whisperer, self.passcode].compactMap({ $0 }) where !isName(text) {
             throw ValidationError("Names, titles and passcodes have 1 to 64 characters, and none that controls.")
+        }
+        let wishes: [Any?] = [self.title, self.whisperer, self.admission, self.passcode]
+        if self.name == nil, wishes.contains(where: { $0 != nil }) || self.keep != 0 {
+            throw ValidationError("Which NAME? `whisper conversation update` changes the default conversation.")
         }
         guard LiveLimits.transcriptDays.contains(Int64(self.keep)) else {
             throw ValidationError("Lines are kept for \(LiveLimits.transcriptDays.upperBound) days at most.")
@@ -60,7 +64,8 @@ struct WhisperingCommand: AsyncParsableCommand {
     }
 
     private func conversation(_ core: CoreClient) async throws -> ListedConversation {
-        if let known = try await core.conversation(named: self.name) {
+        guard let name else { return try await core.defaultConversation() }
+        if let known = try await core.conversation(named: name) {
             let asked: [(String, Bool)] = [
                 ("title", self.title.map { $0 == known.title } ?? true),
                 ("whisperer's name", self.whisperer.map { $0 == known.whisperer } ?? true),
@@ -68,7 +73,7 @@ struct WhisperingCommand: AsyncParsableCommand {
                 ("passcode", self.passcode.map { $0 == known.passcode } ?? true),
             ]
             if let other = asked.first(where: { !$0.1 }) {
-                throw Problem("\"\(self.name)\" was made with another \(other.0). Choose another NAME.")
+                throw Problem("\"\(name)\" was made with another \(other.0). Choose another NAME.")
             }
             return known
         }
@@ -77,7 +82,7 @@ struct WhisperingCommand: AsyncParsableCommand {
         }
         return try await core.create(
             ConversationWish(
-                name: self.name, title: self.title ?? self.name, whisperer: self.whisperer ?? own.id,
+                name: name, title: self.title ?? name, whisperer: self.whisperer ?? own.id,
                 admission: self.admission ?? (self.passcode == nil ? .knock : .passcode), passcode: self.passcode,
                 transcriptDays: self.keep))
     }

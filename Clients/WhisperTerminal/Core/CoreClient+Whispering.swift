@@ -46,6 +46,13 @@ extension CoreClient {
         return own
     }
 
+    /// The one in which a person whispers without choosing.
+    func defaultConversation() async throws -> ListedConversation {
+        let shown = try await self.answered("live_default")
+        guard let own = shown.object("conversation").flatMap({ ListedConversation($0) }) else { throw Self.strange }
+        return own
+    }
+
     /// From here on the core stops to whisper there when this command has gone, however it ends.
     /// - Throws: a `Refusal` with the code `busy` if another program whispers there.
     func holdWhispering(in conversation: ConversationID) async throws {

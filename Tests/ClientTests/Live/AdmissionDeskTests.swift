@@ -24,13 +24,14 @@ import Testing
     /// A knock as the server shows it.
     func knock(
         by guest: GuestKeys? = nil, name: String = "Bert", passcode: String? = nil, link: [UInt8] = [UInt8](0..<16),
-        at time: Timestamp = Self.time(0)
+        at time: Timestamp = Self.time(0), of profile: (ProfileKeys, PrincipalID)? = nil
     ) throws -> AdmissionDesk.Knock {
         let guest = guest ?? self.guest
         let (id, keys) = (PrincipalID.guest(guest.id), self.conversation.keys)
-        let note = KnockNote(
+        var note = KnockNote(
             name: name, passcode: passcode, note: nil, by: id, on: keys.id, at: time,
             link: LinkKeys(secret: SecretBytes(link)))
+        if let profile { note = note.naming(profile.0, of: profile.1, on: keys.id) }
         let signed = try note.sealed(for: keys.id, keys: keys.publicKeys, from: id, at: time, signer: guest.pair)
         return AdmissionDesk.Knock(listener: id, keys: guest.pair.publicKeys, sealed: LiveSealedKnock(signed))
     }
@@ -160,6 +161,52 @@ import Testing
         let known = AdmissionDesk.Knock(listener: self.listener, keys: self.guest.pair.publicKeys, sealed: nil)
         #expect(self.isAsk(desk.knocked(known)))
         #expect(desk.callers.first?.name == "\(self.listener)")
+    }
+
+    /// The profile of a listener who was let in vouches for other devices, unless one of them was sent away.
+    @Test func anotherDeviceOfAListenerIsLetIn() throws {
+        let profile = ProfileKeys(secret: SecretBytes([UInt8](1..<33)))
+        let device = PrincipalID.guest(self.other.id)
+        var desk = self.desk()
+        #expect(self.isAsk(desk.knocked(try self.knock(of: (profile, self.listener)))))
+        let first = desk.accept(self.listener, at: Self.time(1))
+        #expect(first?.profileKey != nil)
+        // A signature for another device, and one of another profile.
+        #expect(self.isAsk(desk.knocked(try self.knock(by: self.other, of: (profile, self.listener)))))
+        let foreign = ProfileKeys(secret: SecretBytes([UInt8](2..<34)))
+        #expect(self.isAsk(desk.knocked(try self.knock(by: self.other, at: Self.time(2), of: (foreign, device)))))
+        let knock = try self.knock(by: self.other, at: Self.time(3), of: (profile, device))
+        var (removed, blocked) = (desk, desk)
+        #expect(desk.knocked(knock) == .grant && desk.allowed.count == 2 && desk.callers.isEmpty)
+        _ = removed.remove(self.listener, isBlocked: false, generation: 1, at: Self.time(2))
+        _ = blocked.remove(self.listener, isBlocked: true, generation: 1, at: Self.time(2))
+        #expect(self.isAsk(removed.knocked(knock)) && self.isAsk(blocked.knocked(knock)))
+        // Somebody who was let in before shows the profile later.
+        var old = self.desk(known: [self.known(.allowed)])
+        #expect(old.knocked(try self.knock(at: Self.time(5), of: (profile, self.listener))) == .grant)
+        #expect(old[self.listener]?.profileKey == first?.profileKey)
+    }
+
+    /// A note without room for it leaves the profile out, and knocks all the same.
+    @Test func aLongNoteNamesNoProfile() throws {
+        let note = KnockNote(
+            name: String(repeating: "😀", count: 64), passcode: nil, note: String(repeating: "😀", count: 140),
+            by: self.listener, on: self.conversation.id, at: Self.time(0), link: self.conversation.link)
+        let named = note.naming(
+            ProfileKeys(secret: SecretBytes([UInt8](1..<33))), of: self.listener, on: self.conversation.id)
+        #expect(named == note)
+    }
+
+    /// A decision of another of our devices holds here, too.
+    @Test func decisionsOfOtherDevicesAreLearned() throws {
+        var desk = self.desk()
+        _ = desk.knocked(try self.knock())
+        let news = desk.learn([self.known(.allowed)])
+        #expect(news.admitted == [self.listener] && news.left.isEmpty && desk.callers.isEmpty)
+        #expect(desk.knocked(try self.knock(at: Self.time(1))) == .grant)
+        let later = desk.learn([self.known(.blocked)])
+        #expect(later.admitted.isEmpty && later.left.map(\.id) == [self.listener] && desk.lowestGeneration == 2)
+        #expect(desk.knocked(try self.knock(at: Self.time(2))) == .refuse(.blocked))
     }
 
     @Test func callersHaveABound() throws {

@@ -31,7 +31,8 @@ import Testing
             // It was let in before, so it joins without knocking.
             try LiveStore(alice.store, keys: await alice.keys).set(
                 HeardConversation(
-                    link: link, title: "talk", whisperer: "Bob", generation: 1, listenedAt: Timestamp(milliseconds: 1)))
+                    link: link, title: "talk", whisperer: "Bob", generation: 1, listenedAt: Timestamp(milliseconds: 1)),
+                at: Timestamp(milliseconds: 1))
             let first = try await self.listen(alice, link, look, joins: 1)
             async let left: Void = alice.with { try await $0.heard.stop(to: Self.conversation, $0) }
             try await self.wait { self.engine.server.frames("live_leave").count == 1 }

@@ -14,6 +14,8 @@ import Testing
         LiveStore(try ClientStore(path: self.folder.path + "/store.sqlite"), keys: keys ?? self.keys)
     }
 
+    private static let time = Timestamp(milliseconds: 7)
+
     private static func conversation() -> OwnConversation {
         OwnConversation(
             keys: ConversationKeys(secret: SecretBytes(Sodium.random(32))), name: "talk", title: "Talk",
@@ -34,13 +36,13 @@ import Testing
         do {
             let store = try self.open()
             profile = try store.profile().id
-            try store.add(conversation)
+            try store.add(conversation, at: Self.time)
             try store.set(content: content, lastLine: 12, of: conversation.id)
-            try store.set(listener, of: conversation.id)
+            try store.set(listener, of: conversation.id, at: Self.time)
             try store.set(
                 HeardConversation(
                     link: link, title: "Talk", whisperer: "Anna", generation: 4,
-                    listenedAt: Timestamp(milliseconds: 6)))
+                    listenedAt: Timestamp(milliseconds: 6)), at: Self.time)
         }
         let store = try self.open()
         let kept = try #require(try store.conversation(named: "TALK"))
@@ -58,12 +60,13 @@ import Testing
         let conversation = Self.conversation()
         let store = try self.open()
         let profile = try store.profile()
-        try store.add(conversation)
+        try store.add(conversation, at: Self.time)
         let link = ListenLink(
             origin: "https://chat.example", conversation: conversation.id, secret: conversation.linkSecret)
         try store.set(
             HeardConversation(
-                link: link, title: "Talk", whisperer: "Anna", generation: 0, listenedAt: Timestamp(milliseconds: 6)))
+                link: link, title: "Talk", whisperer: "Anna", generation: 0, listenedAt: Timestamp(milliseconds: 6)),
+            at: Self.time)
         let files = try FileManager.default.contentsOfDirectory(atPath: self.folder.path)
             .compactMap { FileManager.default.contents(atPath: self.folder.path + "/" + $0) }
         let bytes = Data(files.joined())
@@ -83,7 +86,7 @@ import Testing
     @Test func anotherIdentityOpensNothing() throws {
         do {
             let store = try self.open()
-            try store.add(Self.conversation())
+            try store.add(Self.conversation(), at: Self.time)
             _ = try store.profile()
         }
         let store = try self.open(IdentityKeys(bobWords))

@@ -33,6 +33,10 @@ for peer, other, to in ((phone, stranger, stranger_id), (stranger, phone, phone_
     peer.command("message_send", to=to, text="hello")
     other.wait("messageReceived")
 
+# The documents are these hosts' own.
+for peer in (phone, tablet):
+    peer.command("settings_set", profiles="host")
+
 # A document as long as the server keeps it goes through one command, and comes back.
 longest = "x" * 262_000
 assert phone.ask("profile_write", name="settings", version=0, content=longest)["version"] == 1
@@ -43,7 +47,7 @@ assert tablet.refused("profile_write", name="settings", version=1, content="x" *
 talk = tablet.command("live_create", name="talk", whisperer="Ann")["conversation"]["conversationId"]
 tablet.command("live_start", conversationId=talk)
 tablet.wait("liveStarted", lambda event: event["conversationId"] == talk)
-assert [own["conversationId"] for own in tablet.ask("live_list")["conversations"]] == [talk]
+assert talk in [own["conversationId"] for own in tablet.ask("live_list")["conversations"]]
 assert tablet.refused("profile_leave") == "inUse"
 assert tablet.refused("profile_join", link=link[:-80] + "00000000-0000-4000-8000-000000000000#" + link[-43:]) == "inUse"
 

@@ -75,7 +75,8 @@ package final class HeardStreams {
         let heard = HeardConversation(
             link: link, title: look.info.conversation, whisperer: look.info.whisperer,
             generation: before?.generation ?? 0, listenedAt: host.serverNow)
-        try self.store.kept { try $0.set(heard) }
+        try self.store.kept { try $0.set(heard, at: host.serverNow) }
+        host.profileKeeper.changed(host)
         self.listening[id] = Listening(
             link: LinkKeys(secret: link.secret), name: name, passcode: passcode, note: note,
             publicKeys: look.publicKeys, heard: heard, machine: ListeningMachine(isAdmitted: heard.generation > 0),
@@ -147,9 +148,11 @@ package final class HeardStreams {
     private func knock(_ id: ConversationID, _ host: isolated some LiveHost) async throws(LiveError) {
         guard let listening = self.listening[id], let own = host.id else { throw .offline }
         let now = host.serverNow
+        let profile = ProfileKeys(secret: try self.store.kept { try $0.profile().secret })
         let note = KnockNote(
             name: listening.name, passcode: listening.passcode, note: listening.note, by: .identity(own), on: id,
-            at: now, link: listening.link)
+            at: now, link: listening.link
+        ).naming(profile, of: .identity(own), on: id)
         let knock: LiveSigned
         do {
             knock = try note.sealed(
@@ -216,7 +219,7 @@ package final class HeardStreams {
         if generation > listening.heard.generation {
             self.listening[id]?.heard.generation = generation
             let heard = self.listening[id]?.heard
-            if let heard, host.withStore({ try self.store.set(heard) }) == nil { return false }
+            if let heard, host.withStore({ try self.store.set(heard, at: host.serverNow) }) == nil { return false }
         }
         if let actions = self.listening[id]?.ears.keyArrived(generation: generation, at: .now) {
             self.perform(actions, of: id, host)

@@ -18,11 +18,10 @@ package struct LiveConversationCommands: Sendable {
         let taken = try self.store.kept { try $0.conversation(named: name) }
         guard taken == nil else { throw .nameTaken }
         let conversation = OwnConversation(
-            keys: ConversationKeys(secret: SecretBytes(Sodium.random(LiveLimits.secretBytes))), name: name,
-            title: title, whisperer: whisperer, admission: admission, passcode: passcode,
-            transcriptDays: transcriptDays, linkSecret: SecretBytes(Sodium.random(LiveLimits.linkSecretBytes)),
-            content: nil, lastLine: 0)
-        try self.store.kept { try $0.add(conversation) }
+            drawn: name, title: title, of: whisperer, admission: admission, passcode: passcode,
+            transcriptDays: transcriptDays, isUsed: true)
+        try self.store.kept { try $0.add(conversation, at: host.serverNow) }
+        host.profileKeeper.changed(host)
         return conversation
     }
 
@@ -53,8 +52,9 @@ package struct LiveConversationCommands: Sendable {
     /// - Returns: each with the server's view of it; `nil` if it never had a stream.
     package func list(_ host: isolated some LiveHost) async throws(LiveError) -> [(OwnConversation, LiveConversation?)]
     {
-        let (own, profile) = try self.store.kept { (try $0.conversations(), try $0.profile().id) }
+        let own = try self.store.kept { try $0.conversations() }
         guard !own.isEmpty else { return [] }
+        let profile = try self.store.kept { try $0.profile().id }
         var known: [LiveConversation] = []
         do throws(LiveError) {
             let answer = try await host.ask(LiveList(profile))
@@ -70,9 +70,10 @@ package struct LiveConversationCommands: Sendable {
     /// contains everything.
     package func update(_ conversation: OwnConversation, _ host: isolated some LiveHost) async throws(LiveError) {
         let profile = try self.store.kept { store in
-            try store.update(conversation)
+            try store.update(conversation, at: host.serverNow)
             return try store.profile().id
         }
+        host.profileKeeper.changed(host)
         guard let device = host.id else { throw .offline }
         let id = conversation.id
         let info = LiveSigned(
@@ -97,7 +98,62 @@ package struct LiveConversationCommands: Sendable {
         } catch {
             guard case .refused(.notFound, _) = error else { throw error }
         }
-        try self.store.kept { try $0.remove(id) }
+        try self.store.kept { try $0.remove(id, at: host.serverNow) }
+        host.profileKeeper.changed(host)
+    }
+
+    /// The conversation in which the person whispers without choosing one. Without one it is drawn.
+    package func standard(_ host: isolated some LiveHost) throws(LiveError) -> OwnConversation {
+        let own = try self.store.kept { try $0.drawDefault() }
+        host.profileKeeper.changed(host)
+        return own
+    }
+
+    /// - Throws: `.notFound`
+    package func setStandard(_ id: ConversationID, _ host: isolated some LiveHost) throws(LiveError) -> OwnConversation
+    {
+        guard let own = try self.store.kept({ try $0.conversation(id) }) else { throw .notFound }
+        try self.store.kept { try $0.setDefault(id, at: host.serverNow) }
+        host.profileKeeper.changed(host)
+        return own
+    }
+
+    // MARK: What else the devices of a profile share
+
+    /// Names the person, and this device.
+    package func name(user: String?, device: String?, _ host: isolated some LiveHost) throws(LiveError) {
+        let now = host.serverNow
+        try self.store.kept { store in
+            try store.change(.user, at: now) { edit in
+                if let user { edit.set(["fields", "username"], to: user) }
+                if let device, let id = host.id { edit.set(["devices", "\(id)"], to: SharedDevice(name: device)) }
+            }
+        }
+        host.profileKeeper.changed(host)
+    }
+
+    /// - Parameter place: `nil`: behind all others, or where it stands.
+    /// - Returns: `nil` if there are `ProfileLimits.favoritesMax` others.
+    package func keep(
+        _ id: UUIDText, name: String, text: String, place: Int64?, _ host: isolated some LiveHost
+    ) throws(LiveError) -> Favorite? {
+        let known = try self.store.kept { try $0.favorites() }
+        let before = known.first { $0.id == id }
+        guard before != nil || known.count < ProfileLimits.favoritesMax else { return nil }
+        let last = known.map(\.favorite.place).max().map { $0 + 1 } ?? 0
+        let favorite = Favorite(name: name, text: text, place: place ?? before?.favorite.place ?? last)
+        let now = host.serverNow
+        try self.store.kept { store in
+            try store.change(.favorites, at: now) { $0.set(["favorites", "\(id)"], to: favorite) }
+        }
+        host.profileKeeper.changed(host)
+        return favorite
+    }
+
+    package func removeFavorite(_ id: UUIDText, _ host: isolated some LiveHost) throws(LiveError) {
+        let now = host.serverNow
+        try self.store.kept { try $0.change(.favorites, at: now) { $0.remove(["favorites", "\(id)"]) } }
+        host.profileKeeper.changed(host)
     }
 
     // MARK: Transcripts

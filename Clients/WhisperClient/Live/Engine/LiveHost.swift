@@ -5,6 +5,7 @@ package protocol LiveHost: ServerHost {
     var streams: OwnStreams { get }
     var heard: HeardStreams { get }
     nonisolated var liveProfile: LiveProfile { get }
+    var profileKeeper: ProfileKeeper { get }
 }
 
 extension LiveHost {

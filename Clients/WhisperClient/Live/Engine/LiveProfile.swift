@@ -31,16 +31,22 @@ package struct LiveProfile: Sendable {
     }
 
     /// Joins another device's profile, in place of our own.
-    /// - Throws: `.inUse` if this device has conversations of our own: they belong to our profile.
+    /// - Throws: `.inUse` if the person uses conversations of our own: they belong to our profile.
     package func join(_ link: ProfileLink, _ host: isolated some LiveHost) async throws(LiveError) -> SharedProfile {
-        let isFree = try self.store.kept { try $0.profile().id == link.id || $0.conversations().isEmpty }
+        let isFree = try self.store.kept { store in
+            try store.hasProfile() && store.profile().id == link.id || !store.conversations().contains(where: \.isUsed)
+        }
         guard isFree else { throw .inUse }
         let shared = try await self.profile(host) { (server, token) throws(LinkError) in
             try await server.post(
                 Self.path(of: link.id) + "/members", ProfileKeys(secret: link.secret).joinBody, bearer: token)
         }
         // Stored even if it is our own profile: another device may have renewed its secret.
-        try self.store.kept { try $0.set(profile: link.id, secret: link.secret) }
+        try self.store.kept { store in
+            try store.join(link.id, secret: link.secret)
+            try store.setProfileShared()
+        }
+        host.profileKeeper.joined(host)
         return shared
     }
 
@@ -54,13 +60,13 @@ package struct LiveProfile: Sendable {
     }
 
     /// Removes a device from our profile. The device keeps the secrets it had, but the server refuses its commands.
-    /// After our own removal a new profile is drawn.
+    /// After our own removal a new profile is drawn, and our conversations stay with the other devices.
     /// - Parameter member: `nil` for this device.
     package func remove(_ member: WhisperID?, _ host: isolated some LiveHost) async throws(LiveError) {
         guard let own = host.id, let token = host.token else { throw .offline }
         let isOurs = member == nil || member == own
-        let (id, isUsed) = try self.store.kept { (try $0.profile().id, try !$0.conversations().isEmpty) }
-        if isOurs, isUsed { throw .inUse }
+        let id = try self.store.kept { try $0.profile().id }
+        if isOurs, try await self.isNeededHere(host) { throw .inUse }
         let answer: HTTPAnswer
         do throws(LinkError) {
             answer = try await self.server.delete(
@@ -70,10 +76,18 @@ package struct LiveProfile: Sendable {
         }
         _ = try Self.body(of: answer)
         if isOurs {
-            try self.store.kept {
-                try $0.set(profile: .random(), secret: SecretBytes(Sodium.random(LiveLimits.secretBytes)))
-            }
+            try self.store.kept { try $0.leaveProfile() }
+            host.profileKeeper.joined(host)
         }
+    }
+
+    /// Whether conversations that the person uses would be lost with this device.
+    private func isNeededHere(_ host: isolated some LiveHost) async throws(LiveError) -> Bool {
+        guard try self.store.kept({ try $0.conversations().contains(where: \.isUsed) }) else { return false }
+        guard !host.streams.isWhispering, try self.store.kept({ try $0.owedDocuments()[.whisper] == nil }) else {
+            return true
+        }
+        return try await self.shared(host).members.count < 2
     }
 
     private static func path(of profile: UUIDText) -> String { "/profiles/\(profile)" }
@@ -193,6 +207,7 @@ package struct LiveProfile: Sendable {
         }
         for name in ProfileDocumentName.allCases { try await self.sealAnew(name, of: old, with: next, host) }
         try self.store.kept { try $0.set(profile: old.id, secret: next) }
+        host.profileKeeper.joined(host)
         return shared
     }
 
@@ -222,5 +237,6 @@ package struct LiveProfile: Sendable {
     func take(_ changed: ProfileChanged, _ host: isolated some LiveHost) {
         guard let own = try? self.store.profile().id, own == changed.profileID else { return }
         host.publish(.passing(.profile(own, changed.change)))
+        host.profileKeeper.heard(of: changed.change, host)
     }
 }

@@ -52,7 +52,11 @@ package final class OwnStreams {
 
     /// Begins to whisper, now or once the connection is bound. A stream that was not ended is resumed.
     package func whisper(in conversation: OwnConversation, _ host: isolated some LiveHost) throws(LiveError) {
-        let known = try self.store.kept { try $0.listeners(of: conversation.id) }
+        let known = try self.store.kept { store in
+            try store.use(conversation.id, at: host.serverNow)
+            return try store.listeners(of: conversation.id)
+        }
+        host.profileKeeper.changed(host)
         let isResumed = conversation.content != nil
         let desk = AdmissionDesk(conversation, known: known)
         let grants = GrantQueue(newest: conversation.generation, lowest: desk.lowestGeneration)
@@ -144,7 +148,8 @@ package final class OwnStreams {
         _ listener: PrincipalID, in id: ConversationID, _ host: isolated some LiveHost
     ) throws(LiveError) {
         guard let known = self.whispering[id]?.desk.accept(listener, at: host.serverNow) else { return }
-        try self.store.kept { try $0.set(known, of: id) }
+        try self.store.kept { try $0.set(known, of: id, at: host.serverNow) }
+        host.profileKeeper.changed(host)
         self.admit(listener, in: id, host)
     }
 
@@ -165,11 +170,26 @@ package final class OwnStreams {
         self.whispering[id]?.grants.removed(listener)
         self.whispering[id]?.grants.leaves(behind: known.generation)
         // Stored before the server is told: the keys are changed even after a crash.
-        try self.store.kept { try $0.set(known, of: id) }
+        try self.store.kept { try $0.set(known, of: id, at: host.serverNow) }
+        host.profileKeeper.changed(host)
         let caller = AdmissionDesk.Caller(listener: listener, keys: known.keys, name: known.name, note: nil)
         host.begin { await $0.streams.refuse(caller, isBlocked ? .blocked : .removed, in: id, $0) }
         host.begin { await $0.streams.sendGrants(of: id, $0) }
     }
+
+    /// Another of our devices has decided about listeners.
+    func learn(_ decisions: [KnownListener], of id: ConversationID, _ host: isolated some LiveHost) {
+        guard let news = self.whispering[id]?.desk.learn(decisions) else { return }
+        for listener in news.admitted { self.admit(listener, in: id, host) }
+        for listener in news.left {
+            self.whispering[id]?.machine.dismisses(listener.id)
+            self.whispering[id]?.grants.removed(listener.id)
+            self.whispering[id]?.grants.leaves(behind: listener.generation)
+        }
+        host.begin { await $0.streams.sendGrants(of: id, $0) }
+    }
+
+    var isWhispering: Bool { !self.whispering.isEmpty }
 
     // MARK: Tasks
 
@@ -477,11 +497,12 @@ package final class OwnStreams {
         case .grant:
             if let known = self.whispering[id]?.desk[listener] {
                 do throws(LiveError) {
-                    try self.store.kept { try $0.set(known, of: id) }
+                    try self.store.kept { try $0.set(known, of: id, at: host.serverNow) }
                 } catch {
                     if case .store(let error) = error { host.storeFailed(error) }
                     return
                 }
+                host.profileKeeper.changed(host)
             }
             self.admit(listener, in: id, host)
         case .ask(let caller): host.publish(.asks(listener, name: caller.name, note: caller.note), of: id)

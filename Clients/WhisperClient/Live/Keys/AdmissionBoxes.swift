@@ -8,6 +8,12 @@ package struct KnockNote: Codable, Sendable, Equatable {
     var tag: String
     package var passcode: String?
     package var note: String?
+    /// The public key of the listener's profile and its signature, in base64: other devices of the person show it, too.
+    private var profileKey: String?
+    private var profileSig: String?
+
+    /// Bytes of a note. Without room the profile is left out: the whisperer then asks as about a stranger.
+    private static let bytesMax = LiveLimits.knockCiphertext.upperBound - LiveLimits.boxOverheadBytes
 
     package init(
         name: String, passcode: String?, note: String?, by listener: PrincipalID, on conversation: ConversationID,
@@ -27,6 +33,29 @@ package struct KnockNote: Codable, Sendable, Equatable {
         self = note
     }
 
+    /// The same note of a device of a profile.
+    func naming(_ profile: ProfileKeys, of listener: PrincipalID, on conversation: ConversationID) -> KnockNote {
+        var note = self
+        let membership = profile.membership(of: listener, in: conversation)
+        note.profileKey = Data(membership.key).base64EncodedString()
+        note.profileSig = Data(membership.signature).base64EncodedString()
+        return note.json.count <= Self.bytesMax ? note : self
+    }
+
+    // Our own plain values: encoding them cannot fail.
+    private var json: [UInt8] { try! Array(JSONEncoder().encode(self)) }
+
+    /// - Returns: `nil` unless the profile has signed that this listener is one of its devices.
+    func profile(of listener: PrincipalID, on conversation: ConversationID) -> Bytes32? {
+        guard let key = self.profileKey.flatMap({ Base64.decode($0) }).flatMap({ Bytes32($0) }),
+            let signature = self.profileSig.flatMap({ Base64.decode($0) }),
+            Sodium.verify(
+                signature, of: Sodium.sha256(LiveStatement.membership(of: listener, in: conversation)),
+                publicKey: key.bytes)
+        else { return nil }
+        return key
+    }
+
     func hasTag(by listener: PrincipalID, on conversation: ConversationID, at time: Timestamp, link: LinkKeys) -> Bool {
         guard let tag = Base64.decode(self.tag) else { return false }
         return link.isTag(tag, ofKnockBy: listener, on: conversation, at: time)
@@ -37,10 +66,8 @@ package struct KnockNote: Codable, Sendable, Equatable {
         for conversation: ConversationID, keys: PublicKeys, from listener: PrincipalID, at time: Timestamp,
         signer: KeyPair
     ) throws(KeyError) -> LiveSigned {
-        // Our own plain values: encoding them cannot fail.
-        let bytes = try! Array(JSONEncoder().encode(self))
-        return try LiveSigned(
-            boxing: bytes, to: keys, as: .knock, of: conversation, from: listener, at: time, signer: signer)
+        try LiveSigned(
+            boxing: self.json, to: keys, as: .knock, of: conversation, from: listener, at: time, signer: signer)
     }
 }
 

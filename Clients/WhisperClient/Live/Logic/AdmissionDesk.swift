@@ -26,6 +26,8 @@ package struct AdmissionDesk {
         /// The caller's own choice, which is not verified.
         package var name: String
         package var note: String?
+        /// The profile whose device the caller is, as the profile's key has signed.
+        package var profileKey: Bytes32? = nil
     }
 
     package enum Decision: Hashable, Sendable {
@@ -96,14 +98,26 @@ package struct AdmissionDesk {
             from: id, timestamp: sealed.timestamp, nonce: sealed.nonce, ciphertext: sealed.ciphertext,
             signature: sealed.signature)
         guard seal.isSigned(as: .knock, of: self.keys.id, by: knock.keys) else { return .ignore(.badSignature) }
-        if before?.verdict == .allowed { return .grant }
+        let note = seal.opened(as: .knock, of: self.keys.id, signedBy: knock.keys, reader: self.keys.pair)
+            .flatMap { KnockNote($0) }
+            .flatMap { $0.hasTag(by: id, on: self.keys.id, at: sealed.timestamp, link: self.link) ? $0 : nil }
+        let profile = note?.profile(of: id, on: self.keys.id)
+        if before?.verdict == .allowed {
+            if let profile { self.known[id]?.profileKey = profile }
+            return .grant
+        }
         if let before, sealed.timestamp <= before.decidedAt { return .ignore(.old) }
-        guard
-            let bytes = seal.opened(as: .knock, of: self.keys.id, signedBy: knock.keys, reader: self.keys.pair),
-            let note = KnockNote(bytes),
-            note.hasTag(by: id, on: self.keys.id, at: sealed.timestamp, link: self.link)
-        else { return .refuse(.declined) }
-        return self.decide(Caller(listener: id, keys: knock.keys, name: note.name, note: note.note), note.passcode)
+        guard let note else { return .refuse(.declined) }
+        let caller = Caller(
+            listener: id, keys: knock.keys, name: note.name, note: note.note, profileKey: profile)
+        if before == nil, let profile, self.admits(profile) { return self.grant(caller) }
+        return self.decide(caller, note.passcode)
+    }
+
+    /// Whether devices of this profile were let in, and none was sent away.
+    private func admits(_ profile: Bytes32) -> Bool {
+        let devices = self.known.values.filter { $0.profileKey == profile }
+        return !devices.isEmpty && devices.allSatisfy { $0.verdict == .allowed }
     }
 
     private mutating func decide(_ caller: Caller, _ passcode: String?) -> Decision {
@@ -136,7 +150,7 @@ package struct AdmissionDesk {
         self.forget(caller.listener)
         self.known[caller.listener] = KnownListener(
             id: caller.listener, keys: caller.keys, name: caller.name, verdict: .allowed,
-            decidedAt: Timestamp(milliseconds: 0), generation: 0)
+            decidedAt: Timestamp(milliseconds: 0), generation: 0, profileKey: caller.profileKey)
         return .grant
     }
 
@@ -178,6 +192,22 @@ package struct AdmissionDesk {
         self.known[listener] = known
         self.forget(listener)
         return known
+    }
+
+    /// Takes over what another of our devices has decided.
+    /// - Returns: callers that need not be asked about any more, and listeners that are no longer allowed.
+    package mutating func learn(_ decisions: [KnownListener]) -> (admitted: [PrincipalID], left: [KnownListener]) {
+        var (admitted, left): ([PrincipalID], [KnownListener]) = ([], [])
+        for decision in decisions {
+            let before = self.known.updateValue(decision, forKey: decision.id)
+            let isCaller = self.callers.contains { $0.listener == decision.id }
+            if decision.verdict != .removed { self.forget(decision.id) }
+            switch decision.verdict {
+            case .allowed: if isCaller { admitted.append(decision.id) }
+            case .removed, .blocked: if before?.verdict == .allowed { left.append(decision) }
+            }
+        }
+        return (admitted, left)
     }
 
     /// The caller has left, or its knock has ended.

@@ -18,6 +18,8 @@ package struct OwnConversation: Sendable {
     package var lastLine: Int
     /// The newest of the generations whose keys were used or offered here. No older one is used again.
     package var generation = 1
+    /// Whether the person has made it or whispered in it. Joining a profile forgets others.
+    var isUsed = true
 
     package var id: ConversationID { self.keys.id }
     package var link: LinkKeys { LinkKeys(secret: self.linkSecret) }
@@ -46,9 +48,12 @@ package struct KnownListener: Hashable, Sendable {
     package var decidedAt: Timestamp
     /// The newest generation when the listener was removed: the listener may have its key.
     package var generation: Int
+    /// The profile whose device the listener is, if it has shown one.
+    package var profileKey: Bytes32?
 
     package init(
-        id: PrincipalID, keys: PublicKeys, name: String, verdict: Verdict, decidedAt: Timestamp, generation: Int
+        id: PrincipalID, keys: PublicKeys, name: String, verdict: Verdict, decidedAt: Timestamp, generation: Int,
+        profileKey: Bytes32? = nil
     ) {
         self.id = id
         self.keys = keys
@@ -56,6 +61,7 @@ package struct KnownListener: Hashable, Sendable {
         self.verdict = verdict
         self.decidedAt = decidedAt
         self.generation = generation
+        self.profileKey = profileKey
     }
 }
 
@@ -73,7 +79,9 @@ package struct HeardConversation: Sendable {
 /// disclose them.
 package struct LiveStore: Sendable {
     let store: ClientStore
-    private let seal: StoreSeal
+    let seal: StoreSeal
+    /// The documents that the devices of our profile share. Each change here is noted there in the same transaction.
+    var documents: ProfileTable { ProfileTable(seal: self.seal) }
 
     package init(_ store: ClientStore, keys: IdentityKeys) {
         self.store = store
@@ -106,7 +114,11 @@ package struct LiveStore: Sendable {
 
     // MARK: The profile
 
-    /// The profile of this identity and its secret, both drawn the first time they are asked for.
+    /// Whether there is a profile already.
+    func hasProfile() throws(ClientStoreError) -> Bool { try self.store.settings.liveProfile() != nil }
+
+    /// The profile of this identity and its secret. They are drawn the first time they are asked for, with a default
+    /// conversation.
     func profile() throws(ClientStoreError) -> (id: UUIDText, secret: SecretBytes) {
         if let kept = try self.store.settings.liveProfile().flatMap({ Base64.decode($0) }) {
             guard let text = self.seal.open(kept, place: Self.profilePlace), text.count > UUIDText.textLength,
@@ -115,18 +127,23 @@ package struct LiveStore: Sendable {
             return (id, SecretBytes(Array(text.dropFirst(UUIDText.textLength))))
         }
         let (id, secret) = (UUIDText.random(), SecretBytes(Sodium.random(LiveLimits.secretBytes)))
-        try self.set(profile: id, secret: secret)
+        try self.store.write { database in
+            try self.set(profile: id, secret: secret, in: database)
+            _ = try self.drawDefault(in: database)
+        }
         return (id, secret)
     }
 
-    /// Replaces the profile.
+    /// Replaces the secret of our profile.
     func set(profile id: UUIDText, secret: SecretBytes) throws(ClientStoreError) {
+        try self.store.write { try self.set(profile: id, secret: secret, in: $0) }
+    }
+
+    func set(profile id: UUIDText, secret: SecretBytes, in database: Database) throws {
         let sealed = self.seal.seal(Array("\(id)".utf8) + secret.bytes, place: Self.profilePlace)
         let text = String(decoding: Base64.encode(sealed), as: UTF8.self)
-        try self.store.write { database in
-            try SettingsTable.set("liveProfile", to: text, in: database)
-            try SettingsTable.set("nextProfileSecret", to: nil, in: database)
-        }
+        try SettingsTable.set("liveProfile", to: text, in: database)
+        try SettingsTable.set("nextProfileSecret", to: nil, in: database)
     }
 
     /// The next secret of our profile, while the renewal is under way.
@@ -152,10 +169,11 @@ package struct LiveStore: Sendable {
     // MARK: Conversations of our own
 
     package func conversations() throws(ClientStoreError) -> [OwnConversation] {
-        try self.store.read { database in
-            try Row.fetchAll(database, sql: "SELECT * FROM live_conversations ORDER BY name").compactMap(
-                self.conversation)
-        }
+        try self.store.read { try self.conversations(in: $0) }
+    }
+
+    func conversations(in database: Database) throws -> [OwnConversation] {
+        try Row.fetchAll(database, sql: "SELECT * FROM live_conversations ORDER BY name").compactMap(self.conversation)
     }
 
     package func conversation(named name: String) throws(ClientStoreError) -> OwnConversation? {
@@ -166,10 +184,12 @@ package struct LiveStore: Sendable {
     }
 
     func conversation(_ id: ConversationID) throws(ClientStoreError) -> OwnConversation? {
-        try self.store.read { database in
-            try Row.fetchOne(database, sql: "SELECT * FROM live_conversations WHERE id = ?", arguments: ["\(id)"])
-                .flatMap(self.conversation)
-        }
+        try self.store.read { try self.conversation(id, in: $0) }
+    }
+
+    func conversation(_ id: ConversationID, in database: Database) throws -> OwnConversation? {
+        try Row.fetchOne(database, sql: "SELECT * FROM live_conversations WHERE id = ?", arguments: ["\(id)"])
+            .flatMap(self.conversation)
     }
 
     private func secrets(of conversation: OwnConversation) -> [UInt8] {
@@ -178,39 +198,59 @@ package struct LiveStore: Sendable {
         return self.seal.seal(secrets, place: Self.place(conversation.id))
     }
 
-    package func add(_ conversation: OwnConversation) throws(ClientStoreError) {
+    package func add(_ conversation: OwnConversation, at now: Timestamp) throws(ClientStoreError) {
         try self.store.write { database in
-            try database.run(
-                sql: "INSERT INTO live_conversations VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                arguments: [
-                    "\(conversation.id)", conversation.name, conversation.title, conversation.whisperer,
-                    conversation.admission.rawValue, conversation.transcriptDays, self.secrets(of: conversation),
-                    conversation.content.map { "\($0)" }, conversation.lastLine, conversation.generation,
-                ])
+            try self.insert(conversation, in: database)
+            try self.note(conversation, at: now, in: database)
         }
+    }
+
+    func insert(_ conversation: OwnConversation, in database: Database) throws {
+        try database.run(
+            sql: "INSERT INTO live_conversations VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            arguments: [
+                "\(conversation.id)", conversation.name, conversation.title, conversation.whisperer,
+                conversation.admission.rawValue, conversation.transcriptDays, self.secrets(of: conversation),
+                conversation.content.map { "\($0)" }, conversation.lastLine, conversation.generation,
+                conversation.isUsed,
+            ])
     }
 
     /// Stores the fields that the user may change. The stream stays as it is.
-    func update(_ conversation: OwnConversation) throws(ClientStoreError) {
+    func update(_ conversation: OwnConversation, at now: Timestamp) throws(ClientStoreError) {
         try self.store.write { database in
-            try database.run(
-                sql: """
-                    UPDATE live_conversations SET title = ?, whisperer = ?, admission = ?, transcript_days = ?, secrets = ?
-                    WHERE id = ?
-                    """,
-                arguments: [
-                    conversation.title, conversation.whisperer, conversation.admission.rawValue,
-                    conversation.transcriptDays, self.secrets(of: conversation), "\(conversation.id)",
-                ])
+            try self.update(conversation, in: database)
+            try self.note(conversation, at: now, in: database)
         }
     }
 
+    func update(_ conversation: OwnConversation, in database: Database) throws {
+        try database.run(
+            sql: """
+                UPDATE live_conversations
+                SET name = ?, title = ?, whisperer = ?, admission = ?, transcript_days = ?, secrets = ?, is_used = 1
+                WHERE id = ?
+                """,
+            arguments: [
+                conversation.name, conversation.title, conversation.whisperer, conversation.admission.rawValue,
+                conversation.transcriptDays, self.secrets(of: conversation), "\(conversation.id)",
+            ])
+    }
+
     /// Forgets a conversation of ours, with its keys and its listeners.
-    func remove(_ id: ConversationID) throws(ClientStoreError) {
+    func remove(_ id: ConversationID, at now: Timestamp) throws(ClientStoreError) {
         try self.store.write { database in
-            try database.run(sql: "DELETE FROM live_conversations WHERE id = ?", arguments: ["\(id)"])
-            try database.run(sql: "DELETE FROM live_listeners WHERE conversation = ?", arguments: ["\(id)"])
+            try self.remove(id, in: database)
+            try self.documents.change(.whisper, at: now, in: database) { edit in
+                edit.remove(["conversations", "\(id)"])
+                for section in ["listeners", "blocked"] { edit.removeAll(below: [section, "\(id)"]) }
+            }
         }
+    }
+
+    func remove(_ id: ConversationID, in database: Database) throws {
+        try database.run(sql: "DELETE FROM live_conversations WHERE id = ?", arguments: ["\(id)"])
+        try database.run(sql: "DELETE FROM live_listeners WHERE conversation = ?", arguments: ["\(id)"])
     }
 
     /// Stores the stream that continues, with its newest line. Call it before that line is sent: its number must not be
@@ -232,7 +272,7 @@ package struct LiveStore: Sendable {
         }
     }
 
-    private func conversation(_ row: Row) -> OwnConversation? {
+    func conversation(_ row: Row) -> OwnConversation? {
         guard let id = ConversationID(row["id"] as String), let admission = Admission(rawValue: row["admission"]),
             let secrets = self.seal.open(row["secrets"] as [UInt8], place: Self.place(id)),
             secrets.count >= LiveLimits.secretBytes + LiveLimits.linkSecretBytes
@@ -246,7 +286,7 @@ package struct LiveStore: Sendable {
             linkSecret: SecretBytes(
                 Array(secrets.dropFirst(LiveLimits.secretBytes).prefix(LiveLimits.linkSecretBytes))),
             content: (row["content_id"] as String?).flatMap { UUIDText($0) }, lastLine: row["last_line"],
-            generation: row["generation"])
+            generation: row["generation"], isUsed: row["is_used"])
     }
 
     private static func place(_ id: ConversationID) -> String { "live conversation \(id)" }
@@ -254,60 +294,78 @@ package struct LiveStore: Sendable {
     // MARK: Their listeners
 
     func listeners(of id: ConversationID) throws(ClientStoreError) -> [KnownListener] {
-        try self.store.read { database in
-            try Row.fetchAll(
-                database, sql: "SELECT * FROM live_listeners WHERE conversation = ?", arguments: ["\(id)"]
-            ).compactMap { row in
-                guard let listener = PrincipalID(row["listener"] as String),
-                    let sign = Bytes32(row["sign_key"] as [UInt8]), let box = Bytes32(row["box_key"] as [UInt8]),
-                    let verdict = KnownListener.Verdict(rawValue: row["verdict"])
-                else { return nil }
-                return KnownListener(
-                    id: listener, keys: PublicKeys(sign: sign, box: box), name: row["name"], verdict: verdict,
-                    decidedAt: Timestamp(milliseconds: row["decided_at"]), generation: row["generation"])
-            }
+        try self.store.read { try self.listeners(of: id, in: $0) }
+    }
+
+    func listeners(of id: ConversationID, in database: Database) throws -> [KnownListener] {
+        try Row.fetchAll(
+            database, sql: "SELECT * FROM live_listeners WHERE conversation = ?", arguments: ["\(id)"]
+        ).compactMap { row in
+            guard let listener = PrincipalID(row["listener"] as String),
+                let sign = Bytes32(row["sign_key"] as [UInt8]), let box = Bytes32(row["box_key"] as [UInt8]),
+                let verdict = KnownListener.Verdict(rawValue: row["verdict"])
+            else { return nil }
+            return KnownListener(
+                id: listener, keys: PublicKeys(sign: sign, box: box), name: row["name"], verdict: verdict,
+                decidedAt: Timestamp(milliseconds: row["decided_at"]), generation: row["generation"],
+                profileKey: (row["profile_key"] as [UInt8]?).flatMap { Bytes32($0) })
         }
     }
 
-    func set(_ listener: KnownListener, of id: ConversationID) throws(ClientStoreError) {
+    func set(_ listener: KnownListener, of id: ConversationID, at now: Timestamp) throws(ClientStoreError) {
         try self.store.write { database in
-            try database.run(
-                sql: "INSERT OR REPLACE INTO live_listeners VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                arguments: [
-                    "\(id)", "\(listener.id)", Array(listener.keys.sign.bytes), Array(listener.keys.box.bytes),
-                    listener.name, listener.verdict.rawValue, listener.decidedAt.milliseconds, listener.generation,
-                ])
+            let sql = "SELECT verdict FROM live_listeners WHERE conversation = ? AND listener = ?"
+            let before = try String.fetchOne(database, sql: sql, arguments: ["\(id)", "\(listener.id)"])
+            try self.put(listener, of: id, in: database)
+            try self.note(
+                listener, of: id, wasBlocked: before == KnownListener.Verdict.blocked.rawValue, at: now, in: database)
         }
+    }
+
+    func put(_ listener: KnownListener, of id: ConversationID, in database: Database) throws {
+        try database.run(
+            sql: "INSERT OR REPLACE INTO live_listeners VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            arguments: [
+                "\(id)", "\(listener.id)", Array(listener.keys.sign.bytes), Array(listener.keys.box.bytes),
+                listener.name, listener.verdict.rawValue, listener.decidedAt.milliseconds, listener.generation,
+                listener.profileKey.map { Array($0.bytes) },
+            ])
     }
 
     // MARK: Conversations of others
 
     /// The most recent first.
     package func heard() throws(ClientStoreError) -> [HeardConversation] {
-        try self.store.read { database in
-            try Row.fetchAll(database, sql: "SELECT * FROM live_listening ORDER BY listened_at DESC").compactMap {
-                row in
-                guard let id = ConversationID(row["id"] as String),
-                    let bytes = self.seal.open(row["link"] as [UInt8], place: Self.linkPlace(id)),
-                    let link = ListenLink(String(decoding: bytes, as: UTF8.self))
-                else { return nil }
-                return HeardConversation(
-                    link: link, title: row["title"], whisperer: row["whisperer"], generation: row["generation"],
-                    listenedAt: Timestamp(milliseconds: row["listened_at"]))
-            }
+        try self.store.read { try self.heard(in: $0) }
+    }
+
+    func heard(in database: Database) throws -> [HeardConversation] {
+        try Row.fetchAll(database, sql: "SELECT * FROM live_listening ORDER BY listened_at DESC").compactMap { row in
+            guard let id = ConversationID(row["id"] as String),
+                let bytes = self.seal.open(row["link"] as [UInt8], place: Self.linkPlace(id)),
+                let link = ListenLink(String(decoding: bytes, as: UTF8.self))
+            else { return nil }
+            return HeardConversation(
+                link: link, title: row["title"], whisperer: row["whisperer"], generation: row["generation"],
+                listenedAt: Timestamp(milliseconds: row["listened_at"]))
         }
     }
 
-    func set(_ heard: HeardConversation) throws(ClientStoreError) {
+    func set(_ heard: HeardConversation, at now: Timestamp) throws(ClientStoreError) {
+        try self.store.write { database in
+            try self.put(heard, in: database)
+            try self.note(heard, at: now, in: database)
+        }
+    }
+
+    func put(_ heard: HeardConversation, in database: Database) throws {
         let id = heard.link.conversation
         let link = self.seal.seal(Array(heard.link.text.utf8), place: Self.linkPlace(id))
-        try self.store.write { database in
-            try database.run(
-                sql: "INSERT OR REPLACE INTO live_listening VALUES (?, ?, ?, ?, ?, ?)",
-                arguments: [
-                    "\(id)", link, heard.title, heard.whisperer, heard.generation, heard.listenedAt.milliseconds,
-                ])
-        }
+        try database.run(
+            sql: "INSERT OR REPLACE INTO live_listening VALUES (?, ?, ?, ?, ?, ?)",
+            arguments: [
+                "\(id)", link, heard.title, heard.whisperer, heard.generation, heard.listenedAt.milliseconds,
+            ])
     }
 
     private static func linkPlace(_ id: ConversationID) -> String { "live link \(id)" }

@@ -1,0 +1,257 @@
+package import Contract
+import Logging
+
+/// Keeps the documents of our profile as the tables here are, and the other way round: reads what other devices have
+/// written, merges it, and writes what is owed (contract §14.4).
+///
+/// A change marks its document as owed in its own transaction (`LiveStore`), so a crash forgets none. Nothing is written
+/// before the profile is shared, and nothing over a document that this release does not understand.
+package final class ProfileKeeper {
+    private let store: LiveStore
+    private let logger: Logger
+    let signal = WorkSignal()
+    private var pace = ProfilePace()
+    /// The profile is to be asked for: another connection, or news of its members.
+    private var mustLook = false
+    private var unread: Set<ProfileDocumentName> = []
+    /// Documents that are not written: of another kind, of a later release, gone back, or without room.
+    private var refused: Set<ProfileDocumentName> = []
+    /// `tick` has woken the work, which has not ended yet.
+    private var isWoken = false
+    /// The devices, as the server has said last.
+    package private(set) var members: [WhisperID] = []
+    /// We are no device of the profile any more, or do not have its newest secret.
+    package private(set) var isStale = false
+
+    init(store: LiveStore, logger: Logger) {
+        self.store = store
+        self.logger = logger
+    }
+
+    // MARK: Triggers
+
+    /// To be called after a change of what the devices share.
+    func changed(_ host: isolated some LiveHost) {
+        guard let owed = host.withStore({ try self.store.owedDocuments() }) else { return }
+        self.pace.owes(owed.filter { !self.refused.contains($0.key) }, at: .now)
+        host.rearm()
+    }
+
+    /// The connection is bound to the session: everything is looked at anew.
+    package func bound(_ host: isolated some LiveHost) {
+        self.pace.retried()
+        self.mustLook = true
+        // A document that must not be written over is read again before anything is written.
+        self.refused = []
+        self.changed(host)
+        self.signal.wake()
+    }
+
+    /// Another device has changed the profile.
+    func heard(of change: ProfileChanged.Change, _ host: isolated some LiveHost) {
+        switch change {
+        case .document(let name, _): self.unread.insert(name)
+        case .members: self.mustLook = true
+        }
+        self.signal.wake()
+    }
+
+    /// The profile, or its secret, is another one.
+    func joined(_ host: isolated some LiveHost) {
+        (self.unread, self.members, self.isStale) = ([], [], false)
+        self.bound(host)
+        self.pace.hurry()
+    }
+
+    /// Creates our profile at the server for other devices. All that is owed is written at once.
+    package func share(_ host: isolated some LiveHost) async throws(LiveError) -> SharedProfile {
+        let shared = try await host.liveProfile.share(host)
+        try self.store.kept { try $0.setProfileShared() }
+        self.bound(host)
+        self.pace.hurry()
+        return shared
+    }
+
+    func tick(_ host: isolated some LiveHost) {
+        guard !self.isWoken, let wake = self.nextWake, wake <= .now else { return }
+        self.isWoken = true
+        self.signal.wake()
+    }
+
+    var nextWake: ContinuousClock.Instant? {
+        guard !self.isWoken else { return nil }
+        return [self.canWrite ? self.pace.nextWake : nil, self.pace.retryAt].compactMap { $0 }.min()
+    }
+
+    /// Cached: the clock asks often.
+    private var canWrite = false
+
+    /// Writes what is owed, if it can be done soon. The client is about to close.
+    package func flush(_ host: isolated some LiveHost) async {
+        // The first look of this connection may still be under way.
+        let isKept = host.withStore { try self.store.isProfileShared() && self.store.store.preferences().fillsProfile }
+        guard isKept == true, host.isOnline, !self.isStale, !self.pace.owesNothing else { return }
+        let deadline = ContinuousClock.now + ProfileLimits.flushWithin
+        self.pace.hurry()
+        self.signal.wake()
+        while host.isOnline, !self.isStale, !self.pace.owesNothing, !self.pace.isPaused,
+            ContinuousClock.now < deadline
+        {
+            do { try await Task.sleep(for: ProfileLimits.flushLook) } catch { return }
+        }
+    }
+
+    // MARK: Work
+
+    /// Reads what is unread and writes what is due. The connection calls it once at a time.
+    func work(_ host: isolated some LiveHost) async {
+        defer {
+            self.isWoken = false
+            host.rearm()
+        }
+        guard host.isOnline else { return }
+        self.pace.retried()
+        do throws(LiveError) {
+            guard try self.store.kept({ try $0.hasProfile() && $0.store.preferences().fillsProfile }) else {
+                return self.canWrite = false
+            }
+            if self.mustLook { try await self.look(host) }
+            self.canWrite = try self.store.kept { try $0.isProfileShared() } && !self.isStale
+            while let name = self.unread.min(by: { $0.rawValue < $1.rawValue }) {
+                self.unread.remove(name)
+                try await self.read(name, host)
+            }
+            // While the secret is renewed, each document is sealed with one key or the other.
+            guard self.canWrite, !self.isStale, try self.store.kept({ try $0.nextProfileSecret() == nil }) else {
+                return
+            }
+            for name in self.pace.due(at: .now) { try await self.write(name, host) }
+        } catch {
+            switch error {
+            case .store(let error): return host.storeFailed(error)
+            // The next connection begins anew.
+            case .offline: return
+            default:
+                self.logger.warning("the documents of the profile are not kept")
+                self.mustLook = true
+                self.pace.failed(at: .now)
+            }
+        }
+    }
+
+    private func look(_ host: isolated some LiveHost) async throws(LiveError) {
+        let shared: SharedProfile
+        do throws(LiveError) { shared = try await host.liveProfile.shared(host) } catch {
+            guard error == .notFound else { throw error }
+            self.mustLook = false
+            // Nobody has made the profile yet; or another device has removed us, and nothing is deleted here.
+            self.isStale = try self.store.kept { try $0.isProfileShared() }
+            self.members = []
+            return
+        }
+        (self.mustLook, self.isStale, self.members) = (false, false, shared.members.map(\.id))
+        let isShared = try self.store.kept { try $0.isProfileShared() }
+        if shared.members.count > 1, !isShared {
+            try self.store.kept { try $0.setProfileShared() }
+            self.pace.hurry()
+        }
+        for document in shared.documents {
+            let merged = try self.store.kept { try $0.mergedVersion(document.name) }
+            if merged != document.version { self.unread.insert(document.name) }
+        }
+    }
+
+    private func read(_ name: ProfileDocumentName, _ host: isolated some LiveHost) async throws(LiveError) {
+        let document: ProfileDocument
+        do throws(LiveError) { document = try await host.liveProfile.document(name, host) } catch {
+            switch error {
+            case .notFound: return
+            case .unreadable: self.isStale = true
+            case .outdated: host.publish(.passing(.profileDocument(name, .rolledBack)))
+            default: throw error
+            }
+            return self.refuse(name, host)
+        }
+        guard let contents = ProfileContents(Array(document.content.utf8)) else {
+            host.publish(.passing(.profileDocument(name, .foreign)))
+            return self.refuse(name, host)
+        }
+        let now = host.serverNow
+        let news = try self.store.kept {
+            try $0.take(contents, as: name, version: document.version, at: now)
+        }
+        if contents.isNewer {
+            host.publish(.passing(.profileDocument(name, .newer)))
+            self.refuse(name, host)
+        } else {
+            self.refused.remove(name)
+        }
+        if news.leftOut > 0 {
+            self.logger.warning("values of a document break the rules", metadata: ["count": "\(news.leftOut)"])
+        }
+        if news.isFull { self.tellFull(name, host) }
+        for (id, decisions) in news.listeners { host.streams.learn(decisions, of: id, host) }
+        if news.changesConversations { host.publish(.passing(.profileDocument(name, .conversations))) }
+        if news.changesFavorites { host.publish(.passing(.profileDocument(name, .favorites))) }
+        self.changed(host)
+    }
+
+    private func write(_ name: ProfileDocumentName, _ host: isolated some LiveHost) async throws(LiveError) {
+        for _ in 0..<ClientLimits.documentAttemptsMax {
+            let now = host.serverNow
+            guard !self.refused.contains(name),
+                let (document, isFull) = try self.store.kept({ try $0.documentToWrite(name, at: now) }),
+                document.changes > 0
+            else { return self.changed(host) }
+            guard !document.contents.isNewer else { return self.refuse(name, host) }
+            if isFull { self.tellFull(name, host) }
+            let text = String(decoding: document.contents.text, as: UTF8.self)
+            do throws(LiveError) {
+                let written = try await host.liveProfile.write(text, as: name, over: document.version, host)
+                try self.store.kept { try $0.written(name, changes: document.changes, as: written.version) }
+                self.pace.wrote(name, at: .now)
+                return self.changed(host)
+            } catch {
+                switch error {
+                // Another device was faster, or the answer to our last writing was lost.
+                case .changed: try await self.read(name, host)
+                case .tooLong:
+                    self.tellFull(name, host)
+                    return self.refuse(name, host)
+                default: throw error
+                }
+            }
+        }
+        throw .changed
+    }
+
+    private func refuse(_ name: ProfileDocumentName, _ host: isolated some LiveHost) {
+        self.refused.insert(name)
+        self.changed(host)
+    }
+
+    /// When people were told last that a document is full.
+    private var toldFullAt: [ProfileDocumentName: ContinuousClock.Instant] = [:]
+
+    private func tellFull(_ name: ProfileDocumentName, _ host: isolated some LiveHost) {
+        let now = ContinuousClock.now
+        guard self.toldFullAt[name].map({ $0 + ProfileLimits.toldFullEvery <= now }) ?? true else { return }
+        self.toldFullAt[name] = now
+        host.publish(.passing(.profileDocument(name, .full)))
+    }
+}
+
+/// News of a document of our profile.
+package enum ProfileDocumentNews: Sendable, Equatable {
+    /// Another device has changed conversations of ours, or those that we listen to.
+    case conversations
+    case favorites
+    /// It has no room for all that is here. The values used longest ago stay on this device.
+    case full
+    /// Another program has written it. It is not written over.
+    case foreign
+    /// A later release has written it. It is read, and not written over.
+    case newer
+    /// The server shows an older one than was seen here. It is not written over.
+    case rolledBack
+}

@@ -1,0 +1,30 @@
+/// Bounds and times of profiles that several devices of one person share.
+package enum ProfileLimits {
+    /// Registers without a value in one document, and how long they stay. The oldest go first.
+    package static let tombstonesMax = 500
+    package static let tombstonesFor = Duration.seconds(400 * 24 * 3_600)
+    /// Listeners of all conversations. Blocked ones stay; the longest undecided others stay on their device.
+    package static let listenersSharedMax = 500
+    /// Conversations of others. The ones unheard longest stay on their device.
+    package static let heardMax = 200
+    package static let favoritesMax = 200
+    /// The text of a favorite, in bytes.
+    package static let favoriteBytesMax = 2_000
+    /// From the last change to the writing of a document.
+    package static let quietBefore = Duration.seconds(2)
+    /// Between two writings of one document. A document that changes all the time is written so often, too.
+    package static let writtenEvery = Duration.seconds(10)
+    /// After attempts that have failed.
+    package static let pauseAfterFailure = Duration.seconds(60)
+    /// How long a client that closes waits for its documents to be written.
+    package static let flushWithin = Duration.seconds(3)
+    package static let flushLook = Duration.milliseconds(20)
+    /// A later visit alone changes the document this long after the one that stands there.
+    package static let visitsNotedEvery = Duration.seconds(600)
+    /// A document without room is told of so often.
+    package static let toldFullEvery = Duration.seconds(24 * 3_600)
+    /// Stamps that are believed, in milliseconds since 1970.
+    static let times: ClosedRange<Int64> = 0...(1 << 53)
+    /// Maps around a register.
+    static let depthMax = 4
+}

@@ -1,0 +1,105 @@
+package import Contract
+
+/// Joins contents of a document that several devices have changed.
+///
+/// The result depends neither on the order nor on repetitions: the merge is commutative, associative and idempotent. So
+/// devices that have seen the same changes have the same contents.
+package enum ProfileMerge {
+    package static func merged(_ one: ProfileContents, _ other: ProfileContents) -> ProfileContents {
+        var merged = ProfileContents()
+        merged.version = max(one.version, other.version)
+        merged.sections = Self.merged(one.sections, other.sections)
+        return merged
+    }
+
+    private static func merged(
+        _ one: [String: ProfileNode], _ other: [String: ProfileNode]
+    ) -> [String: ProfileNode] { one.merging(other) { Self.merged($0, $1) } }
+
+    /// A register stands above a map, and a map above anything else.
+    private static func merged(_ one: ProfileNode, _ other: ProfileNode) -> ProfileNode {
+        switch (one, other) {
+        case (.register(let one), .register(let other)): .register(Self.merged(one, other))
+        case (.register, _): one
+        case (_, .register): other
+        case (.map(let one), .map(let other)): .map(Self.merged(one, other))
+        case (.map, _): one
+        case (_, .map): other
+        case (.plain(let one), .plain(let other)): .plain(Self.greater(one, other) ? one : other)
+        }
+    }
+
+    private static func merged(_ one: ProfileRegister, _ other: ProfileRegister) -> ProfileRegister {
+        if one.time != other.time { return one.time > other.time ? one : other }
+        if one.device != other.device { return one.device > other.device ? one : other }
+        guard let value = one.value, let theirs = other.value else { return one.value == nil ? other : one }
+        let (sorted, theirsSorted) = (Self.sorted(value), Self.sorted(theirs))
+        return sorted == theirsSorted
+            ? (Self.greater(value, theirs) ? one : other) : (Self.greater(sorted, theirsSorted) ? one : other)
+    }
+
+    private static func greater(_ one: [UInt8], _ other: [UInt8]) -> Bool { other.lexicographicallyPrecedes(one) }
+
+    /// The same JSON with sorted names.
+    private static func sorted(_ text: [UInt8]) -> [UInt8] {
+        switch JSONText(text) {
+        case .object(let members)?:
+            var json = JSONWriter()
+            for name in members.names.sorted() { json.add(name) { $0 += Self.sorted(members[name] ?? []) } }
+            return json.finished()
+        case .array(let elements)?:
+            var output: [UInt8] = []
+            JSONWriter.append(array: elements, to: &output) { $1 += Self.sorted($0) }
+            return output
+        default: return text
+        }
+    }
+
+    // MARK: Bounds
+
+    /// The stamp of a change. It beats the value that its writer saw, whatever the clocks say.
+    package static func stamp(over register: ProfileRegister?, at now: Timestamp) -> Int64 {
+        max(now.milliseconds, (register?.time ?? 0) + 1)
+    }
+
+    /// Leaves out what a document has no room for.
+    /// - Returns: whether values were left out, not tombstones alone.
+    package static func bound(
+        _ contents: inout ProfileContents, _ name: ProfileDocumentName, at now: Timestamp
+    ) -> Bool {
+        let all = contents.registers()
+        let oldest = (now - ProfileLimits.tombstonesFor).milliseconds
+        let tombstones = all.filter { $0.register.value == nil }
+            .sorted { ($0.register.time, $0.path.joined()) > ($1.register.time, $1.path.joined()) }
+        for (index, tombstone) in tombstones.enumerated()
+        where index >= ProfileLimits.tombstonesMax || tombstone.register.time < oldest {
+            contents[tombstone.path] = nil
+        }
+        let surplus: [[String]] =
+            switch name {
+            case .whisper: Self.surplus(of: all, in: contents, "listeners", ProfileLimits.listenersSharedMax)
+            case .listen: Self.surplus(of: all, in: contents, "conversations", ProfileLimits.heardMax)
+            case .favorites: Self.surplus(of: all, in: contents, "favorites", ProfileLimits.favoritesMax)
+            default: []
+            }
+        for path in surplus { contents[path] = nil }
+        return !surplus.isEmpty
+    }
+
+    /// Values beyond a bound: those with the oldest stamps. Somebody who is blocked stays.
+    private static func surplus(
+        of all: [(path: [String], register: ProfileRegister)], in contents: ProfileContents, _ section: String,
+        _ most: Int
+    ) -> [[String]] {
+        let values = all.filter { $0.path.first == section && $0.register.value != nil }
+        guard values.count > most else { return [] }
+        let free = values.filter { contents[["blocked"] + $0.path.dropFirst()]?.value == nil }
+            .sorted { ($0.register.time, $0.path.joined()) < ($1.register.time, $1.path.joined()) }
+        return free.prefix(values.count - most).map(\.path)
+    }
+
+    /// Whether a device with these contents has anything that a document lacks. Tombstones that were left out are none.
+    package static func owes(_ contents: ProfileContents, to document: ProfileContents) -> Bool {
+        contents.registers().contains { document[$0.path] != $0.register }
+    }
+}
