@@ -346,10 +346,10 @@ struct ConsoleCluster {
 
     /// Leaves pictures in both schemes, if somebody wants to look at them.
     private func picture(_ name: String, _ browser: Browser) async throws {
-        guard let folder = ProcessInfo.processInfo.environment["PICTURES"] else { return }
+        guard Pictures.areWanted else { return }
         for (scheme, isDark) in [("light", false), ("dark", true)] {
             try await browser.prefer(dark: isDark)
-            try await browser.picture().write(to: URL(filePath: folder).appending(path: "\(name)-\(scheme).png"))
+            try Pictures.leave(try await browser.picture(), as: "\(name)-\(scheme).png")
         }
         try await browser.prefer(dark: false)
     }

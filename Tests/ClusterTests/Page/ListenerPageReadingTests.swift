@@ -358,21 +358,35 @@ extension PageCluster {
 
     /// Leaves a picture of the window, if somebody wants to look at it.
     static func picture(_ name: String, _ browser: Browser) async throws {
-        guard let folder = ProcessInfo.processInfo.environment["PICTURES"] else { return }
-        try await browser.picture(beyondWindow: false)
-            .write(to: URL(filePath: folder).appending(path: "\(name).png"))
+        guard Pictures.areWanted else { return }
+        try Pictures.leave(try await browser.picture(beyondWindow: false), as: "\(name).png")
+    }
+}
+
+/// Pictures for documents. `PICTURES` in the environment names their folder, from the root of the repository on.
+enum Pictures {
+    private static let folder = ProcessInfo.processInfo.environment["PICTURES"].map {
+        URL(filePath: $0, directoryHint: .isDirectory, relativeTo: Axe.root)
+    }
+
+    static var areWanted: Bool { self.folder != nil }
+
+    /// Does nothing if nobody wants them.
+    static func leave(_ bytes: Data, as name: String) throws {
+        if let folder = self.folder { try bytes.write(to: folder.appending(path: name)) }
     }
 }
 
 /// axe-core as a Python package brings it.
 enum Axe {
-    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    fileprivate static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
     private static let folder = Self.root.appending(path: ".build/axe")
     private static let isInstalled = FileManager.default.fileExists(
         atPath: Self.folder.appending(path: "installed.lock").path)
-    /// Continuous integration must not do without.
-    static let isExpected = Self.isInstalled || ProcessInfo.processInfo.environment["CI"] != nil
+    /// Continuous integration must not do without. Nor must pictures: a skipped test leaves none, and nobody is told.
+    static let isExpected =
+        Self.isInstalled || Pictures.areWanted || ProcessInfo.processInfo.environment["CI"] != nil
 
     static func source() throws -> String {
         try #require(Self.isInstalled, "axe-core is not installed: deploy/install-python-tools.sh needs PyPI")

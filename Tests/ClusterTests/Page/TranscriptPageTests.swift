@@ -334,7 +334,6 @@ extension PageCluster {
 
     /// Leaves bytes where pictures are left.
     private static func keep(_ bytes: [UInt8], as name: String) async throws {
-        guard let folder = ProcessInfo.processInfo.environment["PICTURES"] else { return }
-        try Data(bytes).write(to: URL(filePath: folder).appending(path: name))
+        try Pictures.leave(Data(bytes), as: name)
     }
 }
