@@ -483,4 +483,70 @@ import Testing
         await ann.close()
         await bob.close()
     }
+
+    /// What a program does at its seat.
+    private func ask(_ core: Core, _ seat: CoreSeat, _ verb: String, _ parameters: String = "{}") async throws -> JSON {
+        let line = #"{"jsonrpc":"2.0","id":1,"method":"\#(verb)","params":\#(parameters)}"#
+        let message = try JSON(parsing: try #require(await JSONRPC.answer(Array(line.utf8), from: core, at: seat)))
+        return message["result"] ?? message["error"]?["data"]?["code"] ?? message
+    }
+
+    /// A program that comes later finds a call that rings, with all that its caller has told. What it holds ends with it.
+    @Test func aCallIsFoundHeldAndEndedWithItsProgram() async throws {
+        let (ann, annID, bob, bobID) = try await self.friends()
+        let start = #"call_start {"chat":"\#(bobID)","isVideo":true,"sdp":"offer"}"#
+        let id = try #require(try await self.kit.perform(ann, start)["callId"]?.string)
+        let call = #"{"callId":"\#(id)"}"#
+        _ = try await self.kit.next(bob, "callIncoming")
+        let long = String(repeating: "x", count: ClientLimits.candidateBytesKeptMax - 4)
+        for candidate in ["path", long, "too long"] {
+            try await self.kit.perform(ann, #"call_ice {"callId":"\#(id)","candidate":"\#(candidate)"}"#)
+            _ = try await self.kit.next(bob, "callCandidate")
+        }
+        let (one, two) = (try #require(bob.seat()), try #require(bob.seat()))
+        let ringing = try await self.ask(bob, one, "call_list")["calls"]?.elements ?? []
+        #expect(ringing.count == 1 && ringing[0]["callId"]?.string == id && ringing[0]["chat"]?.string == annID)
+        #expect(ringing[0]["stage"]?.string == "ringing" && ringing[0]["sdp"]?.string == "offer")
+        #expect(ringing[0]["isOwn"] == .bool(false) && ringing[0]["isHeld"] == .bool(false))
+        #expect(ringing[0]["candidates"]?.elements.compactMap(\.string) == ["path", long])
+        #expect(try await self.ask(bob, one, "call_hold", call)["type"]?.string == "held")
+        try await self.kit.perform(bob, #"call_answer {"callId":"\#(id)","sdp":"answer"}"#)
+        for (seat, isHeld) in [(one, true), (two, false)] {
+            let talking = try await self.ask(bob, seat, "call_list")["calls"]?[0]
+            #expect(talking?["stage"]?.string == "talking" && talking?["isHeld"] == .bool(isHeld))
+            #expect(talking?["sdp"] == nil && talking?["candidates"] == nil)
+        }
+        #expect(try await self.ask(bob, two, "call_hold", call).string == "busy")
+        one.leave()
+        #expect(try await self.kit.next(ann, "callEnded").event["reason"]?.string == "ended")
+        #expect(try await self.ask(bob, two, "call_hold", call).string == "notFound")
+        await ann.close()
+        await bob.close()
+    }
+
+    @Test func aCallThatTheOtherSideHasEndedIsHeldNoLonger() async throws {
+        let (ann, _, bob, bobID) = try await self.friends()
+        let seat = try #require(bob.seat())
+        for _ in 0..<CoreLimits.holdsMax + 1 {
+            let started = try await self.kit.perform(
+                ann, #"call_start {"chat":"\#(bobID)","isVideo":false,"sdp":"offer"}"#)
+            let call = #"{"callId":"\#(started["callId"]?.string ?? "")"}"#
+            _ = try await self.kit.next(bob, "callIncoming")
+            #expect(try await self.ask(bob, seat, "call_hold", call)["type"]?.string == "held")
+            try await self.kit.perform(ann, "call_end \(call)")
+            _ = try await self.kit.next(bob, "callEnded")
+        }
+        await ann.close()
+        await bob.close()
+    }
+
+    @Test func callsHideTheAddressIfThePersonSaysSo() async throws {
+        let core = try self.kit.open("ann")
+        try await self.kit.perform(core, "identity_create")
+        let before = try await self.kit.perform(core, "settings_get")["settings"]
+        #expect(before?["relayCalls"] == .bool(false))
+        let after = try await self.kit.perform(core, #"settings_set {"relayCalls":true}"#)["settings"]
+        #expect(after?["relayCalls"] == .bool(true) && after?["typing"] == .bool(true))
+        await core.close()
+    }
 }

@@ -26,8 +26,24 @@ package final class Calls {
     private var calls = PeerCalls()
     /// Offers of calls that may have to be made again.
     private var offers: [UUIDText: String] = [:]
+    private var ringing: Ringing?
     /// The relays that were asked for last.
     private var turn: (frame: TurnCredentialsFrame, expiresAt: ContinuousClock.Instant)?
+
+    /// What the caller has told about the call that rings here, for a host that comes later.
+    package struct Ringing: Sendable {
+        fileprivate let id: UUIDText
+        package let offer: String
+        package fileprivate(set) var candidates: [String] = []
+        private var bytes = 0
+
+        fileprivate init(id: UUIDText, offer: String) { (self.id, self.offer) = (id, offer) }
+
+        fileprivate mutating func heard(_ candidate: String) {
+            self.bytes += candidate.utf8.count
+            if self.bytes <= ClientLimits.candidateBytesKeptMax { self.candidates.append(candidate) }
+        }
+    }
 
     init(keys: IdentityKeys, store: ClientStore, logger: Logger) {
         self.keys = keys
@@ -36,6 +52,13 @@ package final class Calls {
     }
 
     var nextWake: ContinuousClock.Instant? { self.calls.nextWake }
+
+    /// In the order of their ids.
+    package var all: [PeerCall] { self.calls.all }
+
+    package subscript(id: UUIDText) -> PeerCall? { self.calls[id] }
+
+    package func ringing(_ call: PeerCall) -> Ringing? { self.ringing?.id == call.id ? self.ringing : nil }
 
     /// - Returns: the id of the call.
     package func start(
@@ -57,6 +80,7 @@ package final class Calls {
     package func answer(_ id: UUIDText, _ answer: String, _ host: isolated some ServerHost) throws(CallError) {
         let contact = try self.partner(of: id, host)
         do throws(PeerCalls.Refusal) { try self.calls.answer(id, at: .now) } catch { throw .refused(error) }
+        self.ringing = nil
         self.send(CallAnswer.self, answer, of: id, to: contact, host)
         host.rearm()
     }
@@ -106,6 +130,7 @@ package final class Calls {
             guard let text = self.opened(call, host), self.calls.heardCandidate(of: call.callID, from: call.from) else {
                 return
             }
+            if let id = self.ringing?.id, id == self.calls[call.callID]?.id { self.ringing?.heard(text) }
             host.publish(.passing(.call(.candidate(call.callID, text))))
         case let ended as CallEnded:
             if let call = ended.call, self.opened(call, host) == nil { return }
@@ -166,6 +191,7 @@ package final class Calls {
             switch action {
             case .rings(let id):
                 guard let call = self.calls[id] else { continue }
+                self.ringing = Ringing(id: call.id, offer: text)
                 host.publish(.passing(.call(.incoming(id, from: call.peer, isVideo: call.isVideo, offer: text))))
             case .ringsThere(let id):
                 self.offers[id] = nil
@@ -175,6 +201,7 @@ package final class Calls {
                 host.publish(.passing(.call(.answered(id, answer: text))))
             case .over(let id, let peer, let reason):
                 self.offers[id] = nil
+                if self.ringing?.id == id { self.ringing = nil }
                 host.publish(.passing(.call(.ended(id, with: peer, reason))))
             case .sendEnd(let id, let peer, let reason):
                 guard host.isOnline, let contact = (try? self.store.contacts.contact(peer)) ?? nil else {

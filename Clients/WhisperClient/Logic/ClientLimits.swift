@@ -162,6 +162,8 @@ package enum ClientLimits {
     package static let callMax = Duration.seconds(12 * 3_600)
     /// Network paths of one call that are told, and as many that are shown.
     package static let callCandidatesMax = 256
+    /// Bytes of network paths that are kept of a call that rings here. A stack tells a few hundred bytes for each.
+    package static let candidateBytesKeptMax = 65_536
     /// Calls that are over and do not ring again.
     package static let callsRememberedMax = 256
     /// Relays that are good for less are asked for again.

@@ -2,7 +2,7 @@ package import Contract
 
 /// One call as this device sees it.
 package struct PeerCall: Sendable, Equatable {
-    package enum Stage: Sendable, Equatable {
+    package enum Stage: String, Sendable {
         /// Ours: on the way to the callee.
         case calling
         /// It rings at the callee, who may be us.

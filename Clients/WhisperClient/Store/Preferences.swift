@@ -12,6 +12,8 @@ package struct Preferences: Sendable, Equatable {
         case hearsMentions = "mentions"
         /// The client keeps the documents of the profile. Else the host writes them.
         case fillsProfile = "profiles"
+        /// Calls may go directly, so that the other side learns our address.
+        case showsAddress = "address"
     }
 
     /// Everything is on until somebody turns it off.

@@ -10,6 +10,7 @@ final class Holds: Sendable {
         case whispering(ConversationID)
         case listening(ConversationID)
         case room(UUIDText)
+        case call(UUIDText)
     }
 
     enum Claim: Equatable, Sendable {
@@ -121,6 +122,13 @@ struct Holder: Sendable {
         return own.first ?? things.compactMap { if case .listening(let id) = $0 { id } else { nil } }.first
     }
 
+    /// Lets go of calls that are over. The other side has ended them.
+    func forgetCalls(but open: Set<UUIDText>) {
+        for case .call(let id) in self.holds.things(of: self.feed) where !open.contains(id) {
+            self.holds.release(.call(id), by: self.feed)
+        }
+    }
+
     /// From here on the thing ends with the program. Doing it twice is harmless.
     /// - Parameter isOpen: whether it is open already, so that it is not this program's to end.
     /// - Throws: `.busy`, `.tooMany`, or `.unsupported` if nobody would see the program go.
@@ -193,6 +201,7 @@ extension OpenCore {
         case .listening(let id): try? await client.with { try await $0.heard.stop(to: id, $0) }
         case .room(let id):
             try? await client.with { if $0.rooms[id] != nil { try await $0.rooms.leave(id, $0) } }
+        case .call(let id): try? await client.with { try $0.calls.end(id, nil, $0) }
         }
     }
 }

@@ -45,7 +45,7 @@ extension EventDefinition {
         "settingsChanged", about: "A setting was changed. It stands as a whole.", isKept: false,
         [Field("settings", .object(Shapes.settings))],
         sample:
-            #"{"type":"settingsChanged","settings":{"readReceipts":false,"typing":true,"presence":true,"backup":true,"mentions":true,"profiles":"core"}}"#
+            #"{"type":"settingsChanged","settings":{"readReceipts":false,"typing":true,"presence":true,"backup":true,"mentions":true,"profiles":"core","relayCalls":false}}"#
     )
 
     static let typing = EventDefinition(
@@ -122,6 +122,9 @@ extension Shapes {
         Field(
             "profiles", .choice(Self.profileKeepers),
             about: "Who writes the documents of the profile: the core, or the host."),
+        Field(
+            "relayCalls", .bool,
+            about: "Whether a host leads media of calls through relays alone, which hides our address. Default: false."),
     ])
 
     static let profileKeepers = ["core", "host"]
@@ -133,6 +136,7 @@ extension Shapes {
         json.add("backup", preferences[.backsUp])
         json.add("mentions", preferences[.hearsMentions])
         json.add("profiles", Self.profileKeepers[preferences[.fillsProfile] ? 0 : 1])
+        json.add("relayCalls", !preferences[.showsAddress])
     }
 
     static let chatState =

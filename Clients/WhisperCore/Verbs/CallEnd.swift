@@ -14,6 +14,7 @@ extension Verb {
         samples: (#"{"callId":"c1d2e3f4-0f7c-4e51-9d0c-3c7d1d2b7a10"}"#, #"{"type":"callClosed"}"#),
         .client { opened, parameters, _ in
             let reason = try parameters[Self.reason].flatMap { PeerCalls.EndReason(rawValue: $0) }
-            try await opened.with { try $0.calls.end(try parameters[Self.callID], reason, $0) }
+            let id = try parameters[Self.callID]
+            try await opened.ending(.call(id)) { try $0.calls.end(id, reason, $0) }
         })
 }

@@ -8,18 +8,19 @@ extension Verb {
     private static let backupSetting = TypedField.bool("backup").optional
     private static let mentionsSetting = TypedField.bool("mentions").optional
     private static let profilesSetting = TypedField.word("profiles", of: Shapes.profileKeepers).optional
+    private static let relayCalls = TypedField.bool("relayCalls").optional
 
     static let settingsSet = Verb(
         "settings_set", of: "session",
         about: "Changes the given settings, and no others, on this device. `settings_get` describes each.",
         [
             Self.readReceipts.field, Self.typingSetting.field, Self.presenceSetting.field, Self.backupSetting.field,
-            Self.mentionsSetting.field, Self.profilesSetting.field,
+            Self.mentionsSetting.field, Self.profilesSetting.field, Self.relayCalls.field,
         ],
         type: "settingsSet", [Field("settings", .object(Shapes.settings))], errors: [.noIdentity, .store],
         samples: (
             #"{"readReceipts":false}"#,
-            #"{"type":"settingsSet","settings":{"readReceipts":false,"typing":true,"presence":true,"backup":true,"mentions":true,"profiles":"core"}}"#
+            #"{"type":"settingsSet","settings":{"readReceipts":false,"typing":true,"presence":true,"backup":true,"mentions":true,"profiles":"core","relayCalls":false}}"#
         ),
         .client { opened, parameters, json in
             var changes: [Preferences.Name: Bool] = [:]
@@ -29,6 +30,7 @@ extension Verb {
             changes[.backsUp] = try parameters[Self.backupSetting]
             changes[.hearsMentions] = try parameters[Self.mentionsSetting]
             changes[.fillsProfile] = try parameters[Self.profilesSetting].map { $0 == Shapes.profileKeepers[0] }
+            changes[.showsAddress] = try parameters[Self.relayCalls].map { !$0 }
             let settings = try await opened.with { [changes] in
                 let settings = try $0.account.set(changes, $0)
                 if changes[.fillsProfile] != nil { $0.profileKeeper.bound($0) }

@@ -84,7 +84,7 @@ package enum VerbCatalogue {
         .logout, .accountDelete, .accountExport, .pushSet, .settingsGet, .settingsSet,
         .typing, .presenceList,
         .nearbyStart, .nearbyStop, .nearbyList, .nearbyConnect, .nearbyDisconnect, .nearbySend,
-        .callStart, .callAnswer, .callICE, .callEnd, .callTurn,
+        .callStart, .callHold, .callAnswer, .callICE, .callEnd, .callList, .callTurn,
         .contactVerify, .reportSend, .backupNow, .backupDelete, .storeCheck,
         .contactAdd, .contactList, .contactUpdate, .contactRemove, .contactBlock, .contactUnblock, .contactSafety,
         .contactLink, .contactQR, .linkRead, .requestList, .requestAccept, .requestReject,
