@@ -3,7 +3,7 @@ import * as actions from "./actions.js";
 import { rpc } from "./door.js";
 import { keyOf } from "./model.js";
 import { dayOf, gist, sameDay, timeOf, wholeTime, words } from "./text.js";
-import { bdi, button, el, keyed, say, sentence, set, signButton } from "./view.js";
+import { bdi, button, el, keyed, say, sentence, set, signButton, write } from "./view.js";
 
 /** One author within so long is one group. */
 const groupFor = 300_000;
@@ -51,8 +51,10 @@ export class ChatView {
   #files;
   #picker;
 
-  /** @param {import("./model.js").Model} model @param {import("./model.js").Open} open @param {() => void} back */
-  constructor(model, open, pane, back) {
+  #calls;
+
+  /** @param {import("./model.js").Model} model @param {import("./model.js").Open} open @param {() => void} back @param {(isVideo: boolean) => void} call */
+  constructor(model, open, pane, back, call) {
     [this.#model, this.#open, this.#pane] = [model, open, pane];
     this.#title = el("span", { class: "title" });
     this.#status = el("span", { class: "status", role: "status" });
@@ -66,6 +68,7 @@ export class ChatView {
     this.#end = signButton("down", words.toEnd(0), () => this.#toEnd(), { class: "sign to-end", hidden: true });
     this.#end.append(el("span", { "aria-hidden": "true" }));
     this.#bar = el("div", { class: "bar" });
+    this.#calls = ["phone", "video"].map((sign) => signButton(sign, words.call[sign], () => call(sign === "video"), { id: sign, hidden: true }));
     this.#buildComposer();
     const about = async () => {
       if (this.#group) (await import("./groups.js")).group(model, open.chat, back);
@@ -73,7 +76,7 @@ export class ChatView {
     };
     pane.replaceChildren(
       el("header", {}, signButton("back", words.backToChats, back, { class: "sign back" }),
-        el("h1", {}, el("button", { type: "button", class: "who", click: about }, this.#title, this.#status))),
+        el("h1", {}, el("button", { type: "button", class: "who", click: about }, this.#title, this.#status)), this.#calls),
       el("div", { class: "middle" }, this.#scroll, this.#end), this.#bar, this.#composer);
     open.readFirst(open.wanted ?? open.firstUnread).catch((error) => this.#refuse(error.message));
   }
@@ -147,7 +150,7 @@ export class ChatView {
     }
     const presence = this.#model.presence.get(chat);
     const status = this.#model.typing.has(chat) ? words.typing : this.#group ? words.members(this.#group.members) : presence?.status === "online" ? words.here : "";
-    if (this.#status.textContent !== status) this.#status.textContent = status;
+    write(this.#status, status);
     this.#drawBar(row, contact);
     this.#drawMessages();
     this.#read();
@@ -157,6 +160,7 @@ export class ChatView {
     const newcomers = this.#group?.isMember ? this.#group.newcomers ?? [] : [];
     const what = row?.isStranger ? "stranger" : this.#group && !this.#group.isMember ? "left" : newcomers.length > 0 ? "newcomers" : row?.isBlocked ? "blocked" : contact?.isBanned ? "banned" : "";
     this.#composer.hidden = !["", "newcomers"].includes(what);
+    for (const each of this.#calls) each.hidden = Boolean(this.#group || what);
     const look = `${what} ${newcomers}`;
     if (this.#bar.look === look) return;
     this.#bar.look = look;
@@ -200,6 +204,7 @@ export class ChatView {
     keyed(this.#feed, items, ({ key }) => key, () => el("article", { tabindex: -1, "aria-setsize": -1 }), (element, item) => this.#update(element, item));
     this.#files?.draw(messages);
     this.#none.hidden = items.length > 0;
+    this.#feed.hidden = items.length === 0;
     this.#keepTabStop();
     this.#place(anchor);
   }

@@ -90,12 +90,13 @@ export async function settings(state, model, { quit }) {
     words.settings, el("h3", {}, words.yourID), ...idParts(model), theme, size,
     toggle(words.receipts, kept.settings.readReceipts, (readReceipts) => rpc("settings_set", { readReceipts })),
     toggle(words.typingSetting, kept.settings.typing, (typing) => rpc("settings_set", { typing })),
+    toggle(words.relayCalls, kept.settings.relayCalls, (relayCalls) => rpc("settings_set", { relayCalls })),
     el("dl", {}, [[words.profile, state.profile], [words.serverName, state.server], [words.version, state.version]]
       .map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),
     sure, el("div", { class: "buttons" }, button(words.quit, quit, { id: "quit" })));
 }
 
-function choice(label, options, value, change) {
+export function choice(label, options, value, change) {
   const select = el("select", { change: () => change(select.value) }, options.map(([name, text]) => el("option", { value: name, selected: name === value }, text)));
   return el("label", { class: "row" }, el("span", {}, label), select);
 }

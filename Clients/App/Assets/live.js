@@ -3,7 +3,7 @@ import { ask, rpc, seated } from "./door.js";
 import { twice } from "./groups.js";
 import { words } from "./livetext.js";
 import { oneAtATime } from "./model.js";
-import { bdi, button, dialog, el, field, keyed, say, sentence, set, signButton } from "./view.js";
+import { bdi, button, dialog, el, field, keyed, say, sentence, set, signButton, write } from "./view.js";
 
 /** Lines in the document; the oldest go first. */
 const linesMax = 400;
@@ -137,12 +137,6 @@ class LiveView {
   constructor(live, model, pane, back) {
     [this.#live, this.#model, this.#pane, this.#back] = [live, model, pane, back];
   }
-
-  close() {}
-
-  told() {}
-
-  escape() {}
 
   focus(place) {
     const { text, log } = this.#parts;
@@ -404,14 +398,6 @@ class LiveView {
     }, { class: "main" });
     dialog(words.invite, el("p", { class: "hint" }, words.inviteText), address, el("div", { class: "buttons" }, copy));
   }
-}
-
-/** Puts a sentence there, if it is another one. Screen readers are told of changes alone. */
-function write(element, text, names = {}) {
-  const look = JSON.stringify([text, names]);
-  if (element.look === look) return;
-  element.look = look;
-  element.replaceChildren(...sentence(text, names));
 }
 
 /** A row that begins something. Its fault stands below it. */

@@ -54,6 +54,8 @@ export class Model {
   progress = new Map();
   /** @type {any} */
   alarm = null;
+  /** Somebody calls. */
+  rings = false;
   /** Our part in a live conversation, in words. */
   live = "";
   #changed;

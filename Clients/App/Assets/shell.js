@@ -9,8 +9,9 @@ import { alarm, bdi, button, draw, el, field, keyed, page, say, sentence, set, s
 /** A short loss of the server is nobody's business. */
 const bannerAfter = 2_000;
 const searchPause = 150;
-/** Stands for live conversations where chats have their ids. */
+/** They stand for live conversations and the call where chats have their ids. */
 const livePlace = "live";
+const callPlace = "call";
 
 const dialogs = () => import("./dialogs.js");
 
@@ -46,6 +47,9 @@ class Shell {
   #liveRow;
   /** Loaded when there is a live conversation, or somebody wants one. @type {Promise<import("./live.js").Live> | undefined} */
   #live;
+  /** Loaded with the first call. @type {Promise<import("./call.js").Calls> | undefined} */
+  #calls;
+  #callBar;
   #bannerTimer;
 
   constructor(state, connects) {
@@ -61,7 +65,7 @@ class Shell {
     addEventListener("dragover", (event) => event.preventDefault());
     addEventListener("drop", (event) => {
       event.preventDefault();
-      if (!document.querySelector("dialog[open]")) this.#chat?.take(event.dataTransfer);
+      if (!document.querySelector("dialog[open]")) this.#chat?.take?.(event.dataTransfer);
     });
   }
 
@@ -77,10 +81,11 @@ class Shell {
       el("div", { class: "buttons" }, button(words.add, () => this.#add(), { class: "main" }), button(words.myCode, myID)));
     this.#liveRow = button(words.live, () => this.#go(livePlace), { id: "live" });
     this.#banner = el("div", { class: "banner", role: "status", hidden: true });
+    this.#callBar = el("div", { class: "banner", id: "call-bar", hidden: true });
     this.#pane = el("section", { id: "pane", "aria-label": words.chat });
     const menu = signButton("more", words.menu, () => this.#openMenu(), { "aria-haspopup": "dialog" });
     this.#main = el(
-      "main", { class: "window" }, this.#banner,
+      "main", { class: "window" }, el("div", { class: "top" }, this.#banner, this.#callBar),
       el("nav", { id: "list", "aria-label": words.chats },
         el("header", {}, el("h1", {}, words.appName), signButton("people", words.myCode, myID),
           signButton("add", words.add, () => this.#add(), { id: "add" }), menu),
@@ -99,6 +104,7 @@ class Shell {
           if (!this.#chat) this.#show(history.state?.chat);
         }, () => {});
         this.#readLive();
+        this.#readCalls();
       },
       came: (events) => events.forEach((event) => this.#take(event)),
       lost: () => {
@@ -110,23 +116,27 @@ class Shell {
     read(reader, takes);
   }
 
-  #end(why) {
-    this.#chat?.close();
+  async #end(why) {
+    this.#chat?.close?.();
+    this.#calls?.then((calls) => calls.close());
     if (why === "ended") return stopped(words.stopped);
     const here = button(words.useHere, () => {
       this.#chat = null;
-      this.#live = undefined;
+      this.#live = this.#calls = undefined;
       this.#model = new Model(() => draw(this.#draw));
       this.#build();
       this.run(true);
     }, { class: "main", id: "use-here" });
-    stopped(why === "busy" ? words.busy : words.taken, here);
+    if (why === "taken") return stopped(words.taken, here);
+    const { calls } = await rpc("call_list").catch(() => ({ calls: [] }));
+    stopped(calls.some(({ sdp }) => sdp === undefined) ? `${words.busy} ${words.callEnds}` : words.busy, here);
   }
 
   #take(event) {
     this.#model.take(event);
     this.#live?.then((live) => live.take(event));
-    if (event.type === "messageReceived") this.#chat?.told(event.message);
+    if (this.#calls || event.type === "callIncoming") this.#loadCalls().then((calls) => calls.take(event));
+    if (event.type === "messageReceived") this.#chat?.told?.(event.message);
     if (event.type === "alarm" && event.kind.endsWith("Keys")) {
       alarm(words.alarm.replaceAll("{name}", () => this.#model.nameOf(event.whisperId)));
     }
@@ -143,7 +153,7 @@ class Shell {
   }
 
   #show(chat, wanted) {
-    this.#chat?.close();
+    this.#chat?.close?.();
     this.#chat = null;
     set(this.#main, "data-view", chat ? "chat" : "list");
     if (!chat) {
@@ -152,8 +162,9 @@ class Shell {
       return this.#model.changed();
     }
     if (chat === livePlace) return this.#showLive();
+    if (chat === callPlace) return this.#showCall();
     this.#model.open = new Open(this.#model, chat, wanted);
-    this.#chat = new ChatView(this.#model, this.#model.open, this.#pane, () => this.#back());
+    this.#chat = new ChatView(this.#model, this.#model.open, this.#pane, () => this.#back(), async (isVideo) => (await this.#loadCalls()).start(chat, isVideo));
     this.#model.changed();
   }
 
@@ -183,6 +194,34 @@ class Shell {
     await live.read().catch(() => {});
     if (history.state?.chat !== livePlace || this.#chat) return;
     this.#chat = live.view(this.#pane, () => this.#back());
+    this.#model.changed();
+  }
+
+  #loadCalls() {
+    this.#calls ??= import("./call.js").then(({ Calls }) => new Calls(this.#model, {
+      bar: this.#callBar, go: () => this.#go(callPlace),
+      left: (chat) => {
+        if (history.state?.chat !== callPlace) return;
+        history.replaceState({ chat }, "", "/");
+        this.#show(chat);
+        this.#chat.focus();
+      },
+    }));
+    return this.#calls;
+  }
+
+  async #readCalls() {
+    if (!this.#calls && (await seated("call_list").catch(() => ({ calls: [] }))).calls.length === 0) return;
+    (await this.#loadCalls()).read();
+  }
+
+  async #showCall() {
+    this.#model.open = null;
+    const calls = await this.#calls;
+    if (history.state?.chat !== callPlace || this.#chat) return;
+    this.#chat = calls?.view(this.#pane, () => this.#back());
+    if (!this.#chat) return this.#back();
+    this.#chat.focus();
     this.#model.changed();
   }
 
@@ -241,7 +280,7 @@ class Shell {
   #key(event) {
     if (document.querySelector("dialog[open]")) return;
     if (event.key === "Escape" && this.#chat && !event.defaultPrevented) {
-      if (!this.#chat?.escape()) this.#back();
+      if (!this.#chat.escape?.()) this.#back();
     }
     if (event.ctrlKey && event.key === "k") {
       event.preventDefault();
@@ -252,7 +291,7 @@ class Shell {
     const places = { Digit1: "list", Digit2: "messages", Digit3: "composer" };
     if (event.shiftKey && event.code === "KeyA") {
       event.preventDefault();
-      this.#chat?.pick();
+      this.#chat?.pick?.();
     } else if (event.shiftKey && places[event.code]) {
       event.preventDefault();
       if (places[event.code] === "list") this.#list.querySelector("button")?.focus();
@@ -276,7 +315,7 @@ class Shell {
     if (!this.#main.isConnected) return;
     const { chats, others, hasRead, unread } = this.#model;
     const strangers = chats.filter((row) => row.isStranger);
-    document.title = words.title(unread);
+    document.title = words.title(unread, this.#model.rings);
     const live = this.#model.live ? `${words.live}: ${this.#model.live}` : words.live;
     if (this.#liveRow.textContent !== live) this.#liveRow.textContent = live;
     set(this.#liveRow, "aria-current", history.state?.chat === livePlace ? "true" : null);
@@ -288,6 +327,7 @@ class Shell {
     this.#empty.hidden = !hasRead || chats.length + others.length > 0;
     this.#drawBanner();
     this.#chat?.draw();
+    this.#calls?.then((calls) => calls.draw());
   };
 
   #rowsIn(list, rows) {

@@ -53,7 +53,7 @@ export const words = {
   blocked: "Blocked",
   muted: "Muted",
   pinned: "Pinned",
-  title: (unread) => (unread > 0 ? `(${unread}) Whisper` : "Whisper"),
+  title: (unread, rings) => (rings ? "Somebody is calling – Whisper" : unread > 0 ? `(${unread}) Whisper` : "Whisper"),
 
   // Chat
   messagesWith: "Messages with {name}",
@@ -71,6 +71,7 @@ export const words = {
   file: "File",
   photo: "Photo",
   voiceNote: "Voice note",
+  call: { phone: "Voice call", video: "Video call" },
   edited: "edited",
   tooLong: (bytes) => `${bytes.toLocaleString()} of 8,000 bytes: too long to send.`,
   length: (bytes) => `${bytes.toLocaleString()} of 8,000 bytes`,
@@ -170,6 +171,7 @@ export const words = {
   // Windows and connection
   busy: "Whisper is already open in another window.",
   useHere: "Use here",
+  callEnds: "Your call ends there.",
   taken: "Whisper is open in another window now.",
   closed: "You closed Whisper in this browser. Open it from your apps, or run: whisper app",
   loginRefused: "The server didn't let this identity in.",
@@ -218,6 +220,7 @@ export const words = {
   size: "Size of text",
   receipts: "Tell senders what you've read",
   typingSetting: "Show that you're typing, and who types",
+  relayCalls: "Hide my address in calls. They go through the server, and may be slower",
   version: "Version",
   profile: "Profile",
   serverName: "Server",
@@ -239,6 +242,8 @@ const midnight = (time) => new Date(time).setHours(0, 0, 0, 0);
 const daysAgo = (time) => Math.round((midnight(Date.now()) - midnight(time)) / 86_400_000);
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
+/** Minutes and seconds. */
+export const lengthOf = (ms) => `${Math.floor(ms / 60_000)}:${String(Math.floor(ms / 1_000) % 60).padStart(2, "0")}`;
 export const sameDay = (one, other) => midnight(one) === midnight(other);
 export const timeOf = (time) => clock.format(time);
 export const wholeTime = (time) => whole.format(time);

@@ -3,7 +3,7 @@
 export const signs = {
   attach: "m13 6-6 6a2 2 0 0 0 3 3l6-6a4 4 0 0 0-6-6L4 9a5 5 0 0 0 7 8", mic: "M10 3a2 2 0 0 1 2 2v4a2 2 0 0 1-4 0V5a2 2 0 0 1 2-2ZM5 9a5 5 0 0 0 10 0M10 14v3",
   back: "M12 4 6 10l6 6", add: "M10 4v12M4 10h12", send: "M3 10h12M10 5l5 5-5 5", down: "M10 4v11M5 10l5 5 5-5",
-  more: "M5 10h.01M10 10h.01M15 10h.01", close: "M5 5l10 10M15 5 5 15", people: "M10 9a3 3 0 1 0 0-6 3 3 0 0 0 0 6ZM4 17a6 6 0 0 1 12 0",
+  more: "M5 10h.01M10 10h.01M15 10h.01", close: "M5 5l10 10M15 5 5 15", phone: "M5 3h3l1 4-2 1a9 9 0 0 0 5 5l1-2 4 1v3a2 2 0 0 1-2 2A12 12 0 0 1 3 5a2 2 0 0 1 2-2Z", video: "M3 6h9v8H3ZM12 9l5-3v8l-5-3", people: "M10 9a3 3 0 1 0 0-6 3 3 0 0 0 0 6ZM4 17a6 6 0 0 1 12 0",
 };
 const svg = "http://www.w3.org/2000/svg";
 
@@ -51,6 +51,14 @@ export const bdi = (text) => el("bdi", {}, text);
 /** A sentence with `{names}` in it, as nodes. @param {string} text @param {Record<string, string>} names */
 export const sentence = (text, names) =>
   text.split(/(\{\w+\})/).map((part) => (part.startsWith("{") ? bdi(names[part.slice(1, -1)] ?? "") : part));
+
+/** Puts a sentence there, if it is another one. Screen readers are told of changes alone. */
+export function write(element, text, names = {}) {
+  const look = JSON.stringify([text, names]);
+  if (element.look === look) return;
+  element.look = look;
+  element.replaceChildren(...sentence(text, names));
+}
 
 /**
  * Brings the children in step with items: what stays keeps its element, and the focus.
@@ -145,6 +153,8 @@ export function dialog(title, ...children) {
   const element = el(
     "dialog", { "aria-labelledby": id, close: () => {
       element.remove();
+      // Something else has the focus already.
+      if (![before, document.body].includes(document.activeElement)) return;
       // Chromium gives a text its focus back, and not its caret.
       before?.blur?.();
       before?.focus?.();

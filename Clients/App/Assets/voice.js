@@ -1,5 +1,5 @@
 // Voice notes: recorded, listened to, and played with bars. Loaded with the first of them.
-import { words } from "./text.js";
+import { lengthOf, words } from "./text.js";
 import { button, dialog, el, say, set, signButton, signs } from "./view.js";
 
 Object.assign(signs, { play: "M7 4l9 6-9 6Z", pause: "M7 4v12M13 4v12" });
@@ -11,8 +11,6 @@ const lookEach = 50;
 const rates = [1, 1.5, 2];
 const types = ["audio/webm;codecs=opus", "audio/ogg;codecs=opus"];
 const svg = "http://www.w3.org/2000/svg";
-
-const clock = (ms) => `${Math.floor(ms / 60_000)}:${String(Math.floor(ms / 1_000) % 60).padStart(2, "0")}`;
 
 /** The loudest of each slice, 0 to 255. @param {number[]} levels of 0 to 1 @returns {Uint8Array} */
 function waveform(levels) {
@@ -62,7 +60,7 @@ export class Player {
     this.#load = load;
     this.#duration = durationMs;
     const heights = typeof levels === "string" ? Uint8Array.from(atob(levels), (letter) => letter.charCodeAt(0)) : levels ?? new Uint8Array(slices).fill(64);
-    this.#button = signButton("play", words.play(clock(durationMs)), () => this.#toggle());
+    this.#button = signButton("play", words.play(lengthOf(durationMs)), () => this.#toggle());
     this.#played = bars(heights);
     this.#played.setAttribute("class", "played");
     this.#place = el("input", { type: "range", min: 0, max: durationMs, step: 1_000, value: 0, "aria-label": words.place, input: () => this.#seek(), keydown: (event) => /^(Arrow|Home|End|Page)/.test(event.key) && !event.altKey && event.stopPropagation() });
@@ -78,13 +76,13 @@ export class Player {
 
   #draw() {
     const isPlaying = playing === this && this.#audio && !this.#audio.paused;
-    set(this.#button, "aria-label", isPlaying ? words.pause : words.play(clock(this.#duration)));
+    set(this.#button, "aria-label", isPlaying ? words.pause : words.play(lengthOf(this.#duration)));
     this.#button.querySelector("path").setAttribute("d", signs[isPlaying ? "pause" : "play"]);
     const part = this.#at / this.#duration;
     this.#played.style.clipPath = `inset(0 ${100 - part * 100}% 0 0)`;
     this.#place.value = this.#at;
-    set(this.#place, "aria-valuetext", words.placeOf(clock(this.#at), clock(this.#duration)));
-    this.#time.textContent = clock(this.#at > 0 ? this.#at : this.#duration);
+    set(this.#place, "aria-valuetext", words.placeOf(lengthOf(this.#at), lengthOf(this.#duration)));
+    this.#time.textContent = lengthOf(this.#at > 0 ? this.#at : this.#duration);
   }
 
   #open() {
@@ -163,7 +161,7 @@ export async function record(send) {
   context.createMediaStreamSource(stream).connect(analyser);
   const [levels, parts, samples] = [[], [], new Float32Array(analyser.fftSize)];
   const began = performance.now();
-  const time = el("p", { class: "large", role: "timer" }, clock(0));
+  const time = el("p", { class: "large", role: "timer" }, lengthOf(0));
   const buttons = el("div", { class: "buttons" });
   const body = el("div", { class: "recorder" }, el("p", {}, words.recording), time);
   const fault = el("p", { class: "fault", role: "alert" });
@@ -172,7 +170,7 @@ export async function record(send) {
     analyser.getFloatTimeDomainData(samples);
     levels.push(samples.reduce((top, sample) => Math.max(top, Math.abs(sample)), 0));
     const passed = performance.now() - began;
-    time.textContent = clock(passed);
+    time.textContent = lengthOf(passed);
     if (passed >= longest) stop();
   }, lookEach);
   const silence = () => {

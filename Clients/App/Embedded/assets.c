@@ -16,6 +16,12 @@ static const struct app_asset assets[] = {
     {"app.webmanifest", (const unsigned char[]) {
 #embed "../Assets/app.webmanifest" suffix(, 0)
     }},
+    {"call.js", (const unsigned char[]) {
+#embed "../Assets/call.js" suffix(, 0)
+    }},
+    {"calltext.js", (const unsigned char[]) {
+#embed "../Assets/calltext.js" suffix(, 0)
+    }},
     {"chat.js", (const unsigned char[]) {
 #embed "../Assets/chat.js" suffix(, 0)
     }},

@@ -459,9 +459,11 @@ import Testing
             #expect(text.count(where: { $0 == "`" }).isMultiple(of: 2), "\(name): a text over several lines")
             if rest.first == text {
                 rest.removeFirst()
-            } else {
-                #expect(text.isEmpty || ["//", "/*", "*"].contains { text.hasPrefix($0) }, "\(name): \(line)")
+                continue
             }
+            let isComment = text.isEmpty || ["//", "/*", "*"].contains { text.hasPrefix($0) }
+            #expect(isComment, "\(name): \(line)")
+            guard isComment else { return }
         }
         #expect(rest.isEmpty, "\(name): \(rest.first ?? "")")
         #expect(!served.contains(#/(?m)^( |//|/\*)/#), "\(name)")

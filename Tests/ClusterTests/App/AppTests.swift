@@ -6,7 +6,7 @@ import Testing
 /// `whisper app` in real browsers, with a real cluster.
 ///
 /// With `PICTURES=docs/app` in the environment, pictures of the screens are left in that folder.
-@Suite(.cluster(), .browser) struct AppCluster {
+@Suite(.cluster { $0.hasRelay = true }, .browser) struct AppCluster {
     @Test func twoPeopleMeetAndTalk() async throws {
         try await AppWindow.two { ann, bob in
             let (annID, bobID) = (try await ann.id, try await bob.id)
@@ -507,7 +507,8 @@ import Testing
     private static let pictures = [
         "chat-light", "chat-dark", "chat-phone", "list-phone", "words-light", "words-dark", "words-phone",
         "settings-dark", "group-light", "live-light", "live-dark", "live-phone", "listen-light", "listen-dark",
-        "listen-phone", "files-light", "files-dark", "files-narrow",
+        "listen-phone", "files-light", "files-dark", "files-narrow", "call-light", "call-dark", "call-phone",
+        "ringing-light",
     ]
 
     /// Looks at a screen as axe-core does, and leaves a picture if somebody wants one.

@@ -7,7 +7,7 @@ struct JoinPage {
     let browser: Browser
 
     /// Shows which way each connection goes: whatever the page makes is kept where a test finds it.
-    private static let kept = """
+    static let kept = """
         window.made = [];
         window.RTCPeerConnection = class extends RTCPeerConnection {
             constructor(...values) { super(...values); window.made.push(this); }

@@ -110,6 +110,12 @@ struct Browser {
         try await self.command("actions", ["actions": JSON.array([keyboard.json])])
     }
 
+    /// A key together with Alt and Shift, by its place on the keyboard.
+    func press(alt code: String) async throws {
+        let keys = "{ code: '\(code)', altKey: true, shiftKey: true, bubbles: true, cancelable: true }"
+        try await self.value(of: "document.activeElement.dispatchEvent(new KeyboardEvent('keydown', \(keys)))")
+    }
+
     /// Runs a script in each page from here on, before its own.
     func runBeforePages(_ script: String) async throws {
         try await self.devTools("Page.addScriptToEvaluateOnNewDocument", ["source": script])
