@@ -420,7 +420,8 @@ export class Calls {
       const { callId } = await rpc("call_start", { chat, isVideo, sdp: await call.offer() });
       call.begin(callId);
       if (this.now !== call) return this.#drop(call);
-      await seated("call_hold", { callId });
+      // It may be over by now: an event says why.
+      await seated("call_hold", { callId }).catch(() => {});
     }));
   }
 

@@ -4,7 +4,8 @@ import TestKit
 import Testing
 
 /// Calls between windows of `whisper app`, with media that really flow. Chromium has a microphone that beeps, and a camera.
-extension AppCluster {
+/// One after the other: pictures that move on both sides are work, and a call rings for 45 s.
+@Suite(.serialized, .cluster { $0.hasRelay = true }, .browser) struct AppCallCluster {
     /// Two people who know each other, each in the chat with the other.
     private func callers(
         isRelayed: Bool = false, _ body: (_ ann: AppWindow, _ bob: AppWindow) async throws -> Void
@@ -223,9 +224,9 @@ extension AppCluster {
             try await bob.tabs(to: "#video")
             try await bob.browser.press("\u{E007}")
             try await bob.shows(status: "Ringing…")
-            try await Self.look(bob, "calling-light", axe)
+            try await AppCluster.look(bob, "calling-light", axe)
             try await ann.isCalled(by: "Bob Ross")
-            try await Self.look(ann, "ringing-light", axe)
+            try await AppCluster.look(ann, "ringing-light", axe)
             try await ann.tabs(to: "#accept-call")
             try await ann.browser.press("\u{E007}")
             for page in [ann, bob] {
@@ -238,23 +239,23 @@ extension AppCluster {
             ] {
                 try await ann.browser.prefer(dark: isDark)
                 try await ann.browser.resize(width: width, height: height)
-                try await Self.look(ann, "call-\(name)", axe)
+                try await AppCluster.look(ann, "call-\(name)", axe)
             }
             try await ann.browser.press("\u{E00C}")
             try await ann.shows("a bar") { try await ann.browser.count("#to-call") == 1 }
-            try await Self.look(ann, "call-bar-narrow", axe)
+            try await AppCluster.look(ann, "call-bar-narrow", axe)
             try await ann.tabs(to: "#to-call")
             try await ann.browser.press("\u{E007}")
             try await ann.browser.value(of: "document.documentElement.dataset.size = '300'")
-            try await Self.look(ann, "call-large", axe)
+            try await AppCluster.look(ann, "call-large", axe)
             try await ann.tabs(to: "#pane summary")
             try await ann.browser.press("\u{E007}")
             try await ann.shows("devices") { try await ann.browser.count("#pane select") == 2 }
-            try await Self.look(ann, "call-devices", axe)
+            try await AppCluster.look(ann, "call-devices", axe)
             try await ann.tabs(to: "#hang-up")
             try await ann.browser.press("\u{E007}")
             try await bob.shows(said: "Ann hung up.")
-            try await Self.look(bob, "call-over-light", axe)
+            try await AppCluster.look(bob, "call-over-light", axe)
             try await bob.tabs(to: "#call-again")
         }
     }

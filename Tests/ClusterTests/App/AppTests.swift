@@ -6,7 +6,7 @@ import Testing
 /// `whisper app` in real browsers, with a real cluster.
 ///
 /// With `PICTURES=docs/app` in the environment, pictures of the screens are left in that folder.
-@Suite(.cluster { $0.hasRelay = true }, .browser) struct AppCluster {
+@Suite(.cluster(), .browser) struct AppCluster {
     @Test func twoPeopleMeetAndTalk() async throws {
         try await AppWindow.two { ann, bob in
             let (annID, bobID) = (try await ann.id, try await bob.id)
