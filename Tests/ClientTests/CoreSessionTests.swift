@@ -484,14 +484,14 @@ import Testing
         await bob.close()
     }
 
-    /// What a program does at its seat.
+    /// A program does a verb at its seat.
     private func ask(_ core: Core, _ seat: CoreSeat, _ verb: String, _ parameters: String = "{}") async throws -> JSON {
         let line = #"{"jsonrpc":"2.0","id":1,"method":"\#(verb)","params":\#(parameters)}"#
         let message = try JSON(parsing: try #require(await JSONRPC.answer(Array(line.utf8), from: core, at: seat)))
         return message["result"] ?? message["error"]?["data"]?["code"] ?? message
     }
 
-    /// A program that comes later finds a call that rings, with all that its caller has told. What it holds ends with it.
+    /// A program that comes later finds a call that rings, with all that its caller has told. A call that it holds ends with it.
     @Test func aCallIsFoundHeldAndEndedWithItsProgram() async throws {
         let (ann, annID, bob, bobID) = try await self.friends()
         let start = #"call_start {"chat":"\#(bobID)","isVideo":true,"sdp":"offer"}"#

@@ -30,7 +30,7 @@ package final class Calls {
     /// The relays that were asked for last.
     private var turn: (frame: TurnCredentialsFrame, expiresAt: ContinuousClock.Instant)?
 
-    /// What the caller has told about the call that rings here, for a host that comes later.
+    /// The offer and the network paths of the call that rings here, for a host that comes later.
     package struct Ringing: Sendable {
         fileprivate let id: UUIDText
         package let offer: String

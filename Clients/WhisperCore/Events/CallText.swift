@@ -70,3 +70,30 @@ extension EventDefinition {
             Field("reason", .choice(PeerCalls.EndReason.allCases.map(\.rawValue))),
         ], sample: #"{"type":"callEnded",\#(Self.callSample),"chat":"WSP-AAAA-AAAA-AAAA","reason":"ended"}"#)
 }
+
+/// Calls in answers.
+extension Shapes {
+    static let call = ObjectSchema([
+        Field("callId", .uuid), Field("chat", .whisperID, about: "With whom it is."), Field("isOwn", .bool),
+        Field("isVideo", .bool), Field("stage", .choice(["calling", "ringing", "talking"])),
+        Field("isHeld", .bool, about: "Whether this program holds it, by `call_hold`."),
+        Field(
+            "sdp", .text(0...Limits.ciphertextBytesMax), .optional, about: "Of one that rings here, as `callIncoming`."),
+        Field(
+            "candidates",
+            .array(of: .text(0...Limits.ciphertextBytesMax), count: 0...ClientLimits.callCandidatesMax), .optional,
+            about: "Network paths to its caller so far: \(ClientLimits.candidateBytesKeptMax) bytes at most."),
+    ])
+
+    static func write(_ call: (PeerCall, Calls.Ringing?), isHeld: Bool, _ json: inout JSONWriter) {
+        let (call, ringing) = call
+        json.add("callId", call.id)
+        json.add("chat", call.peer)
+        json.add("isOwn", call.isOurs)
+        json.add("isVideo", call.isVideo)
+        json.add("stage", call.stage.rawValue)
+        json.add("isHeld", isHeld)
+        json.add("sdp", ringing?.offer)
+        if let ringing { json.add("candidates", strings: ringing.candidates) }
+    }
+}

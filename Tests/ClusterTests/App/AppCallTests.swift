@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    /// What one does with microphone, camera, screen and devices is seen at the other side.
+    /// Microphone, camera, screen and devices change the media at the other side.
     private static func controlsWork(_ ann: AppWindow, _ bob: AppWindow) async throws {
         let sound = "window.made.at(-1).getSenders().find(({ track }) => track?.kind === 'audio').track"
         try await ann.browser.press("m")
