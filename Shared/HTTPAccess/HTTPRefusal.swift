@@ -66,7 +66,11 @@ extension Response {
     /// JSON that a browser saves as a file, and that no cache keeps.
     package static func download(_ json: [UInt8], as name: String) -> Response {
         .answer(
-            json, headers: [.contentDisposition: "attachment; filename=\"\(name)\"", .cacheControl: "no-store"])
+            json,
+            headers: [
+                .contentDisposition: "attachment; filename=\"\(name)\"", .cacheControl: "no-store",
+                .contentSecurityPolicy: "default-src 'none'; sandbox", .xContentTypeOptions: "nosniff",
+            ])
     }
 }
 

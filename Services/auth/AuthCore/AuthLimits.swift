@@ -4,6 +4,8 @@ import Contract
 package enum AuthLimits {
     /// Jobs that one process handles at a time. Most of their time is waiting for Postgres.
     package static let jobsInFlightMax = 64
+    /// Exports for people that one process reads at a time. A document may have many megabytes, and logins use the same connections.
+    package static let exportsAtOnceMax = 2
     /// Identities of one device that share a push token.
     package static let identitiesOfTokenMax = 8
     /// Connections of the pool. Fewer than Jobs: a Job holds one only while it is at the database.

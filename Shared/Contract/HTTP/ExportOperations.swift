@@ -65,7 +65,7 @@ package enum ExportOperations {
             "reportsMade",
             [
                 Field("reportId", .uuid), Field("target", .whisperID), Field("reason", Self.word),
-                Field("note", .text(Limits.reportNoteCharacters), .optional), Field("status", Self.word),
+                Field("note", .text(Limits.reportNoteCharacters), .optional), Field("isReviewed", .bool),
                 Self.time("createdAt"),
             ]),
         Field("reportsAbout", Self.count, about: "Reports about the identity. What they say is of others."),
@@ -207,7 +207,10 @@ package enum ExportOperations {
             headers: [("Content-Disposition", "`attachment`, with a file name.")],
             failures: [
                 .init(.invalidPayload, "The body is not valid."), .init(.notFound, "There is no such identity."),
-                .init(.rateLimited, "More than \(Rates.exports.uses) exports within an hour."),
+                .init(
+                    .rateLimited,
+                    "More than \(Rates.exports.uses) at once, or than one each six minutes behind them."
+                ),
             ]),
     ]
 }

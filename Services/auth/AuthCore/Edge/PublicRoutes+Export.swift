@@ -12,6 +12,7 @@ extension PublicRoutes {
         }
         switch reading {
         case .refused(let callerStatus): throw HTTPRefusal(callerStatus) ?? .internalError
+        case .busy: throw .tooMany(retryAfterMilliseconds: 1_000)
         case .found(let document):
             self.exports.given[.person].increment()
             return .download(document, as: "\(session.caller.identity).json")

@@ -1,22 +1,28 @@
 package import ClusterContract
 package import Contract
 package import Store
+import Synchronization
 
 /// Everything that the services hold about one identity (contract §20.5), as the document that is given out. All parts are of one moment.
 ///
 /// Each service declares `held_about` in its schema. One that is missing fails the statement: an export is whole, or is not given.
-package struct HeldRecords: Sendable {
+package final class HeldRecords: Sendable {
     package enum Reading: Equatable, Sendable {
         /// The caller is not `live`.
         case refused(CallerStatus)
+        /// As many as may be are read for others.
+        case busy
         case found([UInt8])
     }
 
     private let pool: PostgresPool
+    private let underWay = Mutex(0)
 
     package init(_ pool: PostgresPool) { self.pool = pool }
 
     package func document(for caller: Caller) async throws(StoreError) -> Reading {
+        guard self.begins() else { return .busy }
+        defer { self.underWay.withLock { $0 -= 1 } }
         let rows = try await self.pool.query(
             """
             SELECT is_banned, \(unsafeText: Self.document)
@@ -28,6 +34,7 @@ package struct HeldRecords: Sendable {
         return .found(Array(try row.next(String.self).utf8))
     }
 
+    /// For operators, who have few.
     /// - Returns: `nil` if there is no such identity.
     package func document(of identity: WhisperID) async throws(StoreError) -> [UInt8]? {
         let rows = try await self.pool.query(
@@ -37,6 +44,14 @@ package struct HeldRecords: Sendable {
             WHERE whisper_id = \(identity)
             """)
         return try rows.first.map { row throws(StoreError) in Array(try row.decode(0, as: String.self).utf8) }
+    }
+
+    private func begins() -> Bool {
+        self.underWay.withLock { count in
+            guard count < AuthLimits.exportsAtOnceMax else { return false }
+            count += 1
+            return true
+        }
     }
 
     private static let document: StaticString = """

@@ -1,4 +1,7 @@
 -- What push holds about one identity, for its export (contract §20.5).
+-- Otherwise each export would read all dead letters.
+CREATE INDEX dead_letters_recipient ON push.dead_letters (recipient, number);
+
 CREATE FUNCTION push.held_about(someone bigint, entries bigint) RETURNS jsonb
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
