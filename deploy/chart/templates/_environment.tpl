@@ -35,8 +35,12 @@
 - { name: SERVER_PRIVACY, value: {{ $values.server.privacy | quote }} }
 - { name: GUESTS, value: {{ $values.server.guests | quote }} }
 - { name: BACKUP_KEEP_DAYS, value: {{ $values.server.backupDays | quote }} }
+- { name: AUDIT_DAYS, value: {{ $values.server.auditDays | quote }} }
+- { name: GUEST_DAYS, value: {{ $values.server.guestDays | quote }} }
+- { name: DEAD_LETTER_DAYS, value: {{ $values.server.deadLetterDays | quote }} }
 {{- else if eq .name "push" }}
 {{- $push := $values.push }}
+- { name: DEAD_LETTER_DAYS, value: {{ $values.server.deadLetterDays | quote }} }
 - { name: APNS_KEY_FILE, value: {{ ternary "/run/secrets/apns_key.p8" "" (ne $push.apns.keyId "") | quote }} }
 - { name: APNS_KEY_ID, value: {{ $push.apns.keyId | quote }} }
 - { name: APNS_TEAM_ID, value: {{ $push.apns.teamId | quote }} }
