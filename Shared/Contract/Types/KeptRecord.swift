@@ -63,10 +63,12 @@ package struct KeptRecord: Sendable {
         until: "after a member last used it, or its last member left", Limits.profileTTL,
         setting: Self.setting("PROFILE_LIFE_SECONDS", 1...315_360_000), by: "auth: ProfileTable")
     package static let reports = KeptRecord(
-        "reports", "Reports.", in: "auth.reports", until: "after the review", .seconds(400 * 86_400),
+        "reports", "Reports. One that nobody reviews stays.", in: "auth.reports", until: "after the review",
+        .seconds(400 * 86_400),
         setting: Self.setting("REPORTS_LIFE_SECONDS", 1...315_360_000), by: "auth: ReportSweep")
     package static let evidence = KeptRecord(
-        "evidence", "The message that a report shows.", in: "auth.reports", until: "after the review",
+        "evidence", "The message that a report shows, until a review at least.", in: "auth.reports",
+        until: "after the review",
         .seconds(30 * 86_400), setting: Self.setting("REPORTS_EVIDENCE_SECONDS", 1...315_360_000),
         by: "auth: ReportSweep")
     package static let audit = KeptRecord(
@@ -165,7 +167,8 @@ package struct KeptRecord: Sendable {
             in: "calls.conversations calls.streams redis:live",
             until: "after the last stream, or its profile goes", LiveLimits.conversationTTL, by: "calls: LiveTable"),
         KeptRecord(
-            "listeners", "Listeners of live conversations.", in: "calls.listeners", until: "after it last joined",
+            "listeners", "Listeners of live conversations. Blocked ones stay as long as the conversation.",
+            in: "calls.listeners", until: "after it last joined",
             LiveLimits.listenerTTL, by: "calls: LiveTable"),
         KeptRecord(
             "transcripts", "Sealed lines that a whisperer keeps, and links to them. The whisperer chooses the days.",
