@@ -21,9 +21,7 @@ final class HTTPExchange: ChannelInboundHandler {
     }
 
     func channelActive(context: ChannelHandlerContext) {
-        self.overdue = context.eventLoop.assumeIsolated().scheduleTask(in: LinkLimits.answerTimeout) {
-            self.fail(.timeout, context)
-        }
+        self.wait(context)
         context.write(self.wrapOutboundOut(.head(self.request)), promise: nil)
         if !self.content.isEmpty {
             context.write(self.wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: self.content)))), promise: nil)
@@ -38,7 +36,9 @@ final class HTTPExchange: ChannelInboundHandler {
             self.status = Int(head.status.code)
             self.entityTag = head.headers.first(name: "etag")
         case .body(let part):
+            let portions = self.body.count / LinkLimits.portionBytes
             self.body += part.readableBytesView
+            if self.body.count / LinkLimits.portionBytes > portions { self.wait(context) }
             if self.body.count > LinkLimits.httpBodyBytesMax {
                 self.fail(.unreachable("the answer is too long"), context)
             }
@@ -46,6 +46,14 @@ final class HTTPExchange: ChannelInboundHandler {
             self.overdue?.cancel()
             self.answer.succeed(HTTPAnswer(status: self.status, body: self.body, entityTag: self.entityTag))
             context.close(promise: nil)
+        }
+    }
+
+    /// A long answer over a slow line has this time for each portion.
+    private func wait(_ context: ChannelHandlerContext) {
+        self.overdue?.cancel()
+        self.overdue = context.eventLoop.assumeIsolated().scheduleTask(in: LinkLimits.answerTimeout) {
+            self.fail(.timeout, context)
         }
     }
 

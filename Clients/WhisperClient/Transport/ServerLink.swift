@@ -75,7 +75,9 @@ package enum LinkLimits {
     /// The longest answer over HTTP. An export with full lists may have so much.
     package static let httpBodyBytesMax = 16_777_216
     package static let connectTimeout = TimeAmount.seconds(5)
+    /// For an answer, or for each portion of a long one.
     package static let answerTimeout = TimeAmount.seconds(10)
+    package static let portionBytes = 65_536
     /// A file of which nothing moves for so long is given up.
     package static let fileIdleTimeout = TimeAmount.seconds(30)
 }
