@@ -3381,8 +3381,7 @@ export interface Routes {
         reason: string
         /** 0 to 1000 characters. */
         note?: string | null
-        /** 1 to 64 characters. */
-        status: string
+        isReviewed: boolean
         createdAt: Timestamp
       }>
       /** Reports about the identity. What they say is of others. 0 to 9007199254740991. */
@@ -3612,8 +3611,7 @@ export interface Routes {
         reason: string
         /** 0 to 1000 characters. */
         note?: string | null
-        /** 1 to 64 characters. */
-        status: string
+        isReviewed: boolean
         createdAt: Timestamp
       }>
       /** Reports about the identity. What they say is of others. 0 to 9007199254740991. */

@@ -45,7 +45,7 @@ extension EventDefinition {
         "settingsChanged", about: "A setting was changed. It stands as a whole.", isKept: false,
         [Field("settings", .object(Shapes.settings))],
         sample:
-            #"{"type":"settingsChanged","settings":{"readReceipts":false,"typing":true,"presence":true,"backup":true,"mentions":true,"profiles":"core","relayCalls":false}}"#
+            #"{"type":"settingsChanged","settings":{"readReceipts":false,"typing":true,"presence":true,"backup":true,"mentions":true,"profiles":"host","relayCalls":false}}"#
     )
 
     static let typing = EventDefinition(
@@ -121,7 +121,7 @@ extension Shapes {
         Field("mentions", .bool, about: "Whether a host rings for a message that names us though its chat is muted."),
         Field(
             "profiles", .choice(Self.profileKeepers),
-            about: "Who writes the documents of the profile: the core, or the host."),
+            about: "Who writes the documents of the profile: the core, or the host, as long as nobody says otherwise."),
         Field(
             "relayCalls", .bool,
             about: "Whether a host leads media of calls through relays alone, which hides our address. Default: false."),
@@ -135,7 +135,7 @@ extension Shapes {
         json.add("presence", preferences[.showsPresence])
         json.add("backup", preferences[.backsUp])
         json.add("mentions", preferences[.hearsMentions])
-        json.add("profiles", Self.profileKeepers[preferences[.fillsProfile] ? 0 : 1])
+        json.add("profiles", Self.profileKeepers[preferences.fillsProfile ? 0 : 1])
         json.add("relayCalls", !preferences[.showsAddress])
     }
 

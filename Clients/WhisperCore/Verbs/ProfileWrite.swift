@@ -13,7 +13,7 @@ extension Verb {
     static let profileWrite = Verb(
         "profile_write", of: "profiles",
         about:
-            "Leaves something for the other devices of our profile, which get the event `profileChanged`. `managed`: the core writes the documents, unless the setting `profiles` says `host`. `changed`: another device was faster, or an earlier answer was lost. Then read, merge and write again.",
+            "Leaves something for the other devices of our profile, which get the event `profileChanged`. `managed`: the setting `profiles` says `core`, which writes the documents. `changed`: another device was faster, or an earlier answer was lost. Then read, merge and write again.",
         [ProfileParameters.name.field, Self.version.field, Self.content.field], type: "written",
         ProfileParameters.written, errors: ProfileParameters.errors + [.changed, .tooLong, .managed],
         samples: (
@@ -23,7 +23,7 @@ extension Verb {
         .server { opened, parameters, json in
             let (name, text) = (try parameters[ProfileParameters.name], try parameters[Self.content])
             let seen = try parameters[Self.version]
-            guard try !opened.store.preferences()[.fillsProfile] else { throw CoreError(.managed) }
+            guard try !opened.store.preferences().fillsProfile else { throw CoreError(.managed) }
             let document = try await opened.with { try await $0.liveProfile.write(text, as: name, over: seen, $0) }
             ProfileParameters.write(document, &json)
         })

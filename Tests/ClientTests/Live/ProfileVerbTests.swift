@@ -199,8 +199,6 @@ import Testing
     /// Two devices of one profile.
     private func pair() async throws -> (CoreHost, CoreHost) {
         let (phone, tablet) = (try await self.hosts.online("phone"), try await self.hosts.online("tablet"))
-        // The documents are these hosts' own.
-        for host in [phone, tablet] { try await host.perform(#"settings_set {"profiles":"host"}"#) }
         let link = try #require(try await phone.ask("profile_share")["profile"]?["link"]?.string)
         try await tablet.ask(#"profile_join {"link":"\#(link)"}"#)
         return (phone, tablet)
@@ -208,7 +206,6 @@ import Testing
 
     @Test func withoutAServerNothingIsShared() async throws {
         let ann = try await self.hosts.offline("ann")
-        try await ann.perform(#"settings_set {"profiles":"host"}"#)
         for verb in [
             "profile_share", "profile_get", "profile_leave", #"profile_read {"name":"user"}"#,
             #"profile_write {"name":"user","version":0,"content":""}"#,

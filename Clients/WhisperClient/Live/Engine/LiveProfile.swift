@@ -153,8 +153,10 @@ package struct LiveProfile: Sendable {
         guard seen?.version ?? 0 == version else { throw .changed }
         let (counter, overflow) = (seen?.counter ?? 0).addingReportingOverflow(1)
         guard !overflow else { throw .outdated }
+        // While the secret is renewed, nobody who was removed may open what is written.
+        let pending = try self.store.kept { try $0.nextProfileSecret() }
         let sealed = DocumentText(counter: counter, content: content).sealed(
-            as: name, of: link.id, key: ProfileKeys(secret: secret ?? link.secret).documentKey,
+            as: name, of: link.id, key: ProfileKeys(secret: secret ?? pending ?? link.secret).documentKey,
             nonce: Sodium.random(LiveLimits.nonceBytes))
         // Leave room for the longest counter, so that the document can always be sealed again.
         let bytes = sealed.ciphertext.count - "\(counter)".utf8.count + "\(Int64.max)".utf8.count

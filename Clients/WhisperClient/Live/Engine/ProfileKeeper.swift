@@ -80,7 +80,7 @@ package final class ProfileKeeper {
 
     var nextWake: ContinuousClock.Instant? {
         guard !self.isWoken else { return nil }
-        return [self.canWrite ? self.pace.nextWake : nil, self.pace.retryAt].compactMap { $0 }.min()
+        return [self.canWrite && !self.isStale ? self.pace.nextWake : nil, self.pace.retryAt].compactMap { $0 }.min()
     }
 
     /// Cached: the clock asks often.
@@ -116,15 +116,13 @@ package final class ProfileKeeper {
                 return self.canWrite = false
             }
             if self.mustLook { try await self.look(host) }
-            self.canWrite = try self.store.kept { try $0.isProfileShared() } && !self.isStale
             while let name = self.unread.min(by: { $0.rawValue < $1.rawValue }) {
                 self.unread.remove(name)
                 try await self.read(name, host)
             }
             // While the secret is renewed, each document is sealed with one key or the other.
-            guard self.canWrite, !self.isStale, try self.store.kept({ try $0.nextProfileSecret() == nil }) else {
-                return
-            }
+            self.canWrite = try self.store.kept { try $0.isProfileShared() && $0.nextProfileSecret() == nil }
+            guard self.canWrite, !self.isStale else { return }
             for name in self.pace.due(at: .now) { try await self.write(name, host) }
         } catch {
             switch error {
@@ -199,10 +197,11 @@ package final class ProfileKeeper {
     private func write(_ name: ProfileDocumentName, _ host: isolated some LiveHost) async throws(LiveError) {
         for _ in 0..<ClientLimits.documentAttemptsMax {
             let now = host.serverNow
-            guard !self.refused.contains(name),
-                let (document, isFull) = try self.store.kept({ try $0.documentToWrite(name, at: now) }),
-                document.changes > 0
-            else { return self.changed(host) }
+            guard !self.refused.contains(name) else { return self.changed(host) }
+            guard let (document, isFull) = try self.store.kept({ try $0.documentToWrite(name, at: now) }) else {
+                return self.refuse(name, host)
+            }
+            guard document.changes > 0 else { return self.changed(host) }
             guard !document.contents.isNewer else { return self.refuse(name, host) }
             if isFull { self.tellFull(name, host) }
             let text = String(decoding: document.contents.text, as: UTF8.self)

@@ -25,6 +25,8 @@ package enum ProfileLimits {
     package static let toldFullEvery = Duration.seconds(24 * 3_600)
     /// Stamps that are believed, in milliseconds since 1970.
     static let times: ClosedRange<Int64> = 0...(1 << 53)
+    /// Generations that are believed.
+    static let generations = 0...Int(Int32.max)
     /// Maps around a register.
     static let depthMax = 4
 }

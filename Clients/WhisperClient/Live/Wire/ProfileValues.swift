@@ -93,7 +93,9 @@ struct SharedListener: ProfileValue {
 
     /// - Returns: `nil` if the keys are not the listener's.
     func listener(_ id: PrincipalID, isBlocked: Bool) -> KnownListener? {
-        guard let sign = Bytes32(Array(self.sign)), let box = Bytes32(Array(self.enc)), self.generation >= 0 else {
+        guard let sign = Bytes32(Array(self.sign)), let box = Bytes32(Array(self.enc)),
+            ProfileLimits.generations.contains(self.generation)
+        else {
             return nil
         }
         let keys = PublicKeys(sign: sign, box: box)
@@ -121,7 +123,8 @@ struct SharedHeard: ProfileValue {
 
     /// Each device has grants of its own: another one's generation is not known here.
     func heard(_ id: ConversationID) -> HeardConversation? {
-        guard let link = ListenLink(self.link), link.conversation == id, isName(self.title), isName(self.whisperer)
+        guard let link = ListenLink(self.link), link.conversation == id, isName(self.title), isName(self.whisperer),
+            ProfileLimits.times.contains(self.lastListened)
         else {
             return nil
         }
