@@ -1,7 +1,7 @@
 // Calls between two people: how they ring, what is sent and heard, and the screen of a call. Loaded with the first of them.
 import { words } from "./calltext.js";
 import { choice } from "./dialogs.js";
-import { ask, rpc, seated } from "./door.js";
+import { ask, Refusal, rpc, seated } from "./door.js";
 import { picture } from "./shell.js";
 import { lengthOf, words as common } from "./text.js";
 import { alarm, bdi, button, dialog, el, icon, say, sentence, set, signButton, signs, write } from "./view.js";
@@ -14,6 +14,15 @@ const patience = 20_000;
 const lookEach = 500;
 /** If both have called, the end of one call comes before the other one. */
 const crossing = 1_500;
+/** Nothing rings longer, also if the daemon is gone. */
+const ringsMost = 60_000;
+/** A picture that stands still for so long is hidden. */
+const seenFor = 3_000;
+/** Of paths that are heard before they can be used, and of their bytes in all. */
+const heardMax = 256;
+const heardBytesMax = 65_536;
+/** Refusals of an answer that say that the call is no longer this window's. */
+const taken = ["busy", "wrongStage", "notFound"];
 /** Of the packets since the last look, or in seconds. */
 const poorLoss = 0.08;
 const poorTrip = 0.6;
@@ -21,6 +30,12 @@ const poorTrip = 0.6;
 const tones = { rings: [[660, 880], 0.4, 2], ringing: [[440], 1, 4] };
 
 const stop = (track) => track?.stop();
+
+/** Keeps a path for later, unless there are too many. */
+const keep = (list, candidate) => list.length < heardMax && new Blob([...list, candidate]).size <= heardBytesMax && list.push(candidate);
+
+/** What the page itself has to say. */
+class Fault extends Error {}
 
 /** Sounds again and again. A page that nobody has touched stays silent: browsers want it so. @returns {() => void} ends it */
 function ring([hertz, length, every]) {
@@ -35,7 +50,7 @@ function ring([hertz, length, every]) {
     tone.stop(from + length);
   });
   context.onstatechange = play;
-  const timer = setInterval(play, every * 1_000);
+  const timer = setInterval(() => (context.state === "suspended" ? context.resume().catch(() => {}) : play()), every * 1_000);
   return () => {
     clearInterval(timer);
     context.close();
@@ -49,7 +64,11 @@ class Call {
   isMuted = false;
   /** What is shown to the other side. @type {"" | "camera" | "screen"} */
   shows = "";
+  /** What is to be shown as soon as there is a picture. @type {"" | "camera" | "screen"} */
+  wants = "";
   isOver = false;
+  /** Whether this window has taken a call of theirs. */
+  isHeld = false;
   isSeen = false;
   isRelayed = false;
   isPoor = false;
@@ -57,6 +76,8 @@ class Call {
   loudness = 0;
   /** Since when they talk. */
   since = 0;
+  /** Ends its sound, and the wait. @type {(() => void) | undefined} */
+  hush;
   theirs = el("video", { playsinline: true });
   own = el("video", { playsinline: true, class: "own", "aria-label": words.ownPicture });
   #sound = new Audio();
@@ -73,6 +94,10 @@ class Call {
   #heard = [];
   #patience;
   #timer;
+  /** Counts what was wished to be shown: the last wish stands. */
+  #wish = 0;
+  /** When frames last came. */
+  #grown = 0;
   #counts = { frames: 0, lost: 0, packets: 0 };
 
   /** @param {{chat: string, isVideo: boolean, isOwn: boolean, callId?: string}} facts */
@@ -85,11 +110,12 @@ class Call {
   /** Microphone, camera and connection. */
   async open() {
     await this.#take("audio", { audio: true }).catch(() => {
-      throw new Error(common.noMicrophone);
+      throw new Fault(common.noMicrophone);
     });
+    if (this.isOver) return;
     if (this.isVideo) await this.show("camera").catch(() => say(words.noCamera));
     const [{ settings }, relays] = await Promise.all([rpc("settings_get"), ask("call_turn").catch(() => null)]);
-    if (settings.relayCalls && !relays) throw new Error(words.noRelay);
+    if (settings.relayCalls && !relays) throw new Fault(words.noRelay);
     const iceServers = relays ? [{ urls: relays.urls, username: relays.username, credential: relays.credential }] : [];
     this.#relays = { iceServers, bundlePolicy: "max-bundle", iceTransportPolicy: settings.relayCalls ? "relay" : "all" };
   }
@@ -158,7 +184,7 @@ class Call {
 
   /** All lines are one bundle. */
   heard(candidate) {
-    if (!this.#pc?.remoteDescription) return this.#heard.push(candidate);
+    if (!this.#pc?.remoteDescription) return keep(this.#heard, candidate);
     this.#pc.addIceCandidate({ candidate, sdpMLineIndex: 0 }).catch(() => {});
   }
 
@@ -189,7 +215,8 @@ class Call {
     const sum = (type, name, kind) => all.reduce((count, each) => count + (each.type === type && (!kind || each.kind === kind) ? each[name] ?? 0 : 0), 0);
     const counts = { frames: sum("inbound-rtp", "framesReceived"), lost: sum("inbound-rtp", "packetsLost"), packets: sum("inbound-rtp", "packetsReceived") };
     const [lost, packets] = [counts.lost - this.#counts.lost, counts.packets - this.#counts.packets];
-    this.isSeen = counts.frames > this.#counts.frames;
+    if (counts.frames > this.#counts.frames) this.#grown = Date.now();
+    this.isSeen = Date.now() - this.#grown < seenFor;
     this.#counts = counts;
     this.loudness = sum("media-source", "audioLevel", "audio");
     const pair = reports.get(all.find(({ type, selectedCandidatePairId }) => type === "transport" && selectedCandidatePairId)?.selectedCandidatePairId);
@@ -209,9 +236,11 @@ class Call {
   }
 
   /** From another device, or from the first. */
-  async #take(kind, wish, devices = "getUserMedia") {
+  async #take(kind, wish, devices = "getUserMedia", isWanted = () => true) {
+    if (this.isOver) return;
     const [track] = (await navigator.mediaDevices[devices](wish)).getTracks();
-    if (this.isOver) return stop(track);
+    if (this.isOver || !isWanted()) return stop(track);
+    if (kind === "audio") track.enabled = !this.isMuted;
     stop(this.#tracks[kind]);
     this.#tracks[kind] = track;
     await this.#senders[kind]?.replaceTrack(track);
@@ -219,25 +248,36 @@ class Call {
   }
 
   async listen(deviceId) {
-    const track = await this.#take("audio", { audio: { deviceId: { exact: deviceId } } });
-    if (track) track.enabled = !this.isMuted;
+    await this.#take("audio", { audio: { deviceId: { exact: deviceId } } });
   }
 
   /** @param {"" | "camera" | "screen"} what @param {string} [deviceId] */
   async show(what, deviceId) {
+    const wish = (this.#wish += 1);
+    this.wants = what;
+    try {
+      await this.#show(what, deviceId, () => this.#wish === wish);
+    } finally {
+      if (this.#wish === wish) this.wants = this.shows;
+    }
+  }
+
+  async #show(what, deviceId, isWanted) {
     if (what) {
-      const wish = { video: deviceId ? { deviceId: { exact: deviceId } } : true };
-      const track = await this.#take("video", wish, what === "screen" ? "getDisplayMedia" : "getUserMedia");
-      if (!track) return;
+      const video = deviceId ? { deviceId: { exact: deviceId } } : true;
+      const track = await this.#take("video", { video }, what === "screen" ? "getDisplayMedia" : "getUserMedia", isWanted);
+      // It may be off again by now.
+      if (!track || this.#tracks.video !== track) return;
       track.onended = () => this.show("");
       this.own.srcObject = new MediaStream([track]);
       this.own.play().catch(() => {});
+      this.shows = what;
     } else {
       stop(this.#tracks.video);
       this.#tracks.video = undefined;
+      this.shows = "";
       await this.#senders.video?.replaceTrack(null);
     }
-    this.shows = what;
     this.#changed();
   }
 
@@ -270,7 +310,6 @@ export class Calls {
   #model;
   #shell;
   #bar;
-  #hush;
   /** Events and our own steps, one after the other. */
   #turn = Promise.resolve();
 
@@ -289,6 +328,10 @@ export class Calls {
   read() {
     return this.#step(async () => {
       const { calls } = await seated("call_list");
+      const found = (call) => calls.find(({ callId }) => callId === call.callId);
+      if (this.now?.callId && !found(this.now)) this.#end("cut");
+      // Another program has answered it, if it is there.
+      if (this.#rings && found(this.#rings)?.stage !== "ringing") this.#missed(!found(this.#rings));
       for (const call of calls) {
         if (call.isHeld && call.callId !== this.now?.callId) {
           this.#drop(call);
@@ -297,9 +340,6 @@ export class Calls {
           this.#ring(call);
         }
       }
-      const isGone = (call) => call?.callId && !calls.some(({ callId }) => callId === call.callId);
-      if (isGone(this.now)) this.#end("cut");
-      if (isGone(this.#rings)) this.#missed();
     });
   }
 
@@ -312,11 +352,16 @@ export class Calls {
     const now = this.now?.callId === callId ? this.now : null;
     const rings = this.#rings?.callId === callId ? this.#rings : null;
     switch (event.type) {
-      case "callIncoming":
-        if (this.now?.chat !== chat || !["calling", "ringing"].includes(this.now.state)) return this.#ring({ ...event, candidates: [] });
-        // Both have called: theirs is answered with what ours has asked for.
-        if (this.now.callId) await rpc("call_end", { callId: this.now.callId }).catch(() => {});
-        return this.#answer(this.now, event);
+      case "callIncoming": {
+        if (now) return;
+        const mine = this.now;
+        if (mine?.chat === chat && ["calling", "ringing"].includes(mine.state)) {
+          // Both have called: theirs is answered with what ours has asked for, unless it was given up meanwhile.
+          if (mine.callId) await rpc("call_end", { callId: mine.callId }).catch(() => {});
+          if (this.now === mine) return this.#answer(mine, event);
+        }
+        return this.#ring({ ...event, candidates: [] });
+      }
       case "callRinging":
         return now && this.#turnTo(now, "ringing");
       case "callAnswered":
@@ -325,7 +370,7 @@ export class Calls {
         return this.#try(now, () => now.answered(event.sdp));
       case "callCandidate":
         now?.heard(event.candidate);
-        return rings?.candidates.push(event.candidate);
+        return rings && keep(rings.candidates, event.candidate);
       case "callEnded":
         if (now?.isOwn && reason === "busy") this.#cross(now);
         else if (now) this.#end(!now.isOwn && !now.since ? "gone" : reason);
@@ -354,24 +399,36 @@ export class Calls {
     title.tabIndex = -1;
     title.focus();
     element.addEventListener("cancel", (event) => event.preventDefault());
+    // A second Escape would close it without being asked.
+    element.addEventListener("keydown", (event) => event.key === "Escape" && event.preventDefault());
     element.addEventListener("close", () => {
       if (this.#rings === rings) this.#drop(this.#stopRinging());
     });
     this.#rings = Object.assign(rings, { close });
-    this.#hush = ring(tones.rings);
+    this.#sound(rings, tones.rings, () => this.#rings === rings && this.#missed());
     this.#model.rings = true;
     this.#model.changed();
   }
 
-  #quiet() {
-    this.#hush?.();
-    this.#hush = undefined;
+  /** For a call, or for what rings: each has its own. @param {number[] | undefined} tone @param {() => void} late nobody has answered */
+  #sound(what, tone, late) {
+    const end = tone && ring(tone);
+    const timer = setTimeout(late, ringsMost);
+    what.hush = () => {
+      clearTimeout(timer);
+      end?.();
+    };
+  }
+
+  #quiet(what) {
+    what.hush?.();
+    what.hush = undefined;
   }
 
   #stopRinging() {
     const rings = this.#rings;
     this.#rings = null;
-    this.#quiet();
+    this.#quiet(rings);
     rings.close();
     this.#model.rings = false;
     this.#model.changed();
@@ -394,18 +451,20 @@ export class Calls {
   #turnTo(call, state) {
     if (call.state === state) return;
     call.state = state;
-    this.#quiet();
-    if (state === "ringing") this.#hush = ring(tones.ringing);
+    this.#quiet(call);
+    if (["calling", "ringing"].includes(state)) this.#sound(call, tones[state], () => this.now === call && this.#end("timeout", true));
     say(words.states[state]);
     this.draw();
   }
 
-  /** Does what may fail, unless the call is over. */
-  async #try(call, work) {
+  /** Does what may fail, unless the call is over. What the browser says of a description of theirs is no sentence. */
+  async #try(call, work, isAnswer = false) {
     try {
       if (this.now === call) await work();
     } catch (error) {
-      if (this.now === call) this.#end(words.refusals[error.code] ?? error.message, true);
+      if (this.now !== call) return;
+      const text = error instanceof Fault || error instanceof Refusal ? error.message : "failed";
+      this.#end(words.refusals[error.code] ?? text, !(isAnswer && taken.includes(error.code)));
     }
   }
 
@@ -418,10 +477,12 @@ export class Calls {
       if (this.#rings?.chat === chat) return this.#answer(call, this.#stopRinging());
       this.#turnTo(call, "calling");
       const { callId } = await rpc("call_start", { chat, isVideo, sdp: await call.offer() });
+      if (this.now !== call) return this.#drop({ callId, isOwn: true });
       call.begin(callId);
-      if (this.now !== call) return this.#drop(call);
       // It may be over by now: an event says why.
-      await seated("call_hold", { callId }).catch(() => {});
+      await seated("call_hold", { callId }).catch((error) => {
+        if (error.code !== "notFound") throw error;
+      });
     }));
   }
 
@@ -441,17 +502,26 @@ export class Calls {
       candidates.forEach((each) => call.heard(each));
       const answer = await call.answer(sdp);
       await seated("call_hold", { callId });
+      call.isHeld = true;
       await rpc("call_answer", { callId, sdp: answer });
+      if (this.now !== call) return this.#drop(call);
       call.begin(callId);
-    });
+    }, true);
   }
 
   hangUp() {
     this.#end("", true);
   }
 
-  #drop({ callId }) {
-    if (callId) rpc("call_end", { callId }).catch(() => {});
+  /** One of theirs that this window has not taken may be talked in by another program: it is declined only while it rings here. */
+  async #drop({ callId, isOwn, isHeld }) {
+    if (!callId) return;
+    const ringsHere = async () => (await rpc("call_list")).calls.some((each) => each.callId === callId && each.stage === "ringing");
+    try {
+      if (isOwn || isHeld || await ringsHere()) await rpc("call_end", { callId });
+    } catch {
+      // It is over, or the daemon is gone.
+    }
   }
 
   /** @param {string} what is said about it: a sentence, or its name @param {boolean} [isOurs] the other side does not know */
@@ -459,7 +529,7 @@ export class Calls {
     const call = this.now;
     this.now = null;
     call.close();
-    this.#quiet();
+    this.#quiet(call);
     if (isOurs) this.#drop(call);
     if (what) this.#tell(what, call);
     this.#shell.left(call.chat);
@@ -476,7 +546,9 @@ export class Calls {
   /** Another window has taken over. */
   close() {
     if (this.#rings) this.#stopRinging();
-    this.now?.close();
+    if (!this.now) return;
+    this.#quiet(this.now);
+    this.now.close();
     this.now = null;
   }
 
@@ -514,7 +586,7 @@ export class Calls {
   /** @param {KeyboardEvent} event */
   #key(event) {
     const { now } = this;
-    if (!now || event.ctrlKey || event.metaKey) return;
+    if (!now || event.repeat || event.ctrlKey || event.metaKey) return;
     const isEverywhere = event.altKey && event.shiftKey;
     if (!isEverywhere && (event.altKey || !this.#screen?.isShown || !event.target.closest("#pane") || event.target.closest("select"))) return;
     const letter = isEverywhere ? event.code.slice(3) : event.key.toUpperCase();
@@ -586,11 +658,11 @@ class Screen {
 
   /** @param {"camera" | "screen"} what */
   async show(what) {
-    const next = this.#call.shows === what ? "" : what;
+    const next = [this.#call.shows, this.#call.wants].includes(what) ? "" : what;
     this.#fault.replaceChildren();
     try {
       await this.#call.show(next);
-      if (what === "camera") say(next ? words.cameraOn : words.cameraOff);
+      if (what === "camera" && this.#call.shows === next) say(next ? words.cameraOn : words.cameraOff);
     } catch {
       this.#fault.replaceChildren(what === "screen" ? words.noScreen : words.noCamera);
     }

@@ -270,6 +270,7 @@ class Shell {
   async #openMenu() {
     (await dialogs()).settings(this.#state, this.#model, {
       quit: async () => {
+        await this.#calls?.then((calls) => calls.close(), () => {});
         await leave(true);
         stopped(words.closed);
       },
