@@ -62,7 +62,7 @@ extension LiveStore {
                 }
             }
             for heard in try self.heard(in: database) { try self.note(heard, at: now, in: database) }
-            if hasProfile { _ = try self.drawDefault(in: database) }
+            if hasProfile { try self.beginDefault(in: database) }
         }
     }
 
@@ -101,6 +101,11 @@ extension LiveStore {
             $0.set(["fields", "default"], to: "\(own.id)")
         }
         return own
+    }
+
+    /// A profile that the client keeps has a default conversation from the beginning. Others have one when it is asked for.
+    func beginDefault(in database: Database) throws {
+        if try ClientStore.preferences(in: database).fillsProfile { _ = try self.drawDefault(in: database) }
     }
 
     private static let defaultName = "default"
@@ -177,7 +182,7 @@ extension LiveStore {
             let secret = SecretBytes(Sodium.random(LiveLimits.secretBytes))
             try self.set(profile: .random(), secret: secret, in: database)
             try self.begin(in: database)
-            _ = try self.drawDefault(in: database)
+            try self.beginDefault(in: database)
         }
     }
 

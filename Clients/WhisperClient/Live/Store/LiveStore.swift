@@ -129,7 +129,7 @@ package struct LiveStore: Sendable {
         let (id, secret) = (UUIDText.random(), SecretBytes(Sodium.random(LiveLimits.secretBytes)))
         try self.store.write { database in
             try self.set(profile: id, secret: secret, in: database)
-            _ = try self.drawDefault(in: database)
+            try self.beginDefault(in: database)
         }
         return (id, secret)
     }
