@@ -389,13 +389,23 @@ export class Calls {
     if (this.#rings) return;
     const rings = { callId, chat, isVideo, sdp, candidates };
     const accept = (label, withCamera, props) => button(label, () => this.#accept(withCamera), props);
-    const name = this.#model.nameOf(chat);
-    const { element, close } = dialog(sentence(words.calls, { name }), el("p", { class: "ringing" }, picture(name), words.calling(isVideo)), el("div", { class: "buttons" },
+    const about = el("p", { class: "ringing" });
+    const { element, close } = dialog("", about, el("div", { class: "buttons" },
       button(words.decline, () => close(), { id: "decline" }), accept(words.accept, isVideo, { class: "main", id: "accept-call" }),
       isVideo && accept(words.acceptVoice, false, { id: "accept-voice" })));
     // Keys that are under way to a message answer nothing.
     element.querySelector(".sign").remove();
     const title = element.querySelector("h2");
+    let shown;
+    // After a reload names are read later.
+    const draw = () => {
+      const name = this.#model.nameOf(chat);
+      if (name === shown) return;
+      shown = name;
+      title.replaceChildren(...[sentence(words.calls, { name })].flat());
+      about.replaceChildren(picture(name), words.calling(isVideo));
+    };
+    draw();
     title.tabIndex = -1;
     title.focus();
     element.addEventListener("cancel", (event) => event.preventDefault());
@@ -404,7 +414,7 @@ export class Calls {
     element.addEventListener("close", () => {
       if (this.#rings === rings) this.#drop(this.#stopRinging());
     });
-    this.#rings = Object.assign(rings, { close });
+    this.#rings = Object.assign(rings, { close, draw });
     this.#sound(rings, tones.rings, () => this.#rings === rings && this.#missed());
     this.#model.rings = true;
     this.#model.changed();
@@ -562,6 +572,7 @@ export class Calls {
   }
 
   draw() {
+    this.#rings?.draw();
     if (this.#screen?.isShown) this.#screen.draw();
     const name = this.#model.nameOf((this.now ?? this.#said)?.chat);
     const isAside = this.now && !this.#screen?.isShown;
