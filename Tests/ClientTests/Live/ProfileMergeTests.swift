@@ -116,6 +116,30 @@ import Testing
         #expect(!ProfileMerge.owes(contents, to: before) && ProfileMerge.owes(before, to: contents))
     }
 
+    /// A conversation goes with all its listeners. Their tombstones would displace its own, and it would come back.
+    @Test func aDeletedConversationStaysDeleted() {
+        var here = ProfileContents()
+        for number in 0..<ProfileLimits.tombstonesMax {
+            here[["listeners", "c", "p\(number)"]] = ProfileRegister(value: nil, time: 9, device: "AA")
+        }
+        here[["blocked", "c", "p0"]] = ProfileRegister(value: nil, time: 9, device: "AA")
+        here[["conversations", "c"]] = ProfileRegister(value: nil, time: 9, device: "AA")
+        var elsewhere = ProfileContents()
+        elsewhere[["conversations", "c"]] = ProfileRegister(value: Array("{}".utf8), time: 1, device: "BB")
+        elsewhere[["listeners", "c", "p1"]] = ProfileRegister(value: Array("{}".utf8), time: 1, device: "BB")
+        _ = ProfileMerge.bound(&here, .whisper, at: Timestamp(milliseconds: 9))
+        var merged = ProfileMerge.merged(elsewhere, here)
+        _ = ProfileMerge.bound(&merged, .whisper, at: Timestamp(milliseconds: 9))
+        for contents in [here, merged] { #expect(contents.registers().map(\.path) == [["conversations", "c"]]) }
+        #expect(merged[["conversations", "c"]]?.value == nil)
+    }
+
+    @Test func aStampAtTheLimitIsReadBack() throws {
+        let last = ProfileRegister(value: Array("1".utf8), time: ProfileLimits.times.upperBound, device: "AA")
+        #expect(ProfileLimits.times.contains(ProfileMerge.stamp(over: last, at: Self.now)))
+        #expect(ProfileLimits.times.contains(ProfileMerge.stamp(over: nil, at: Timestamp(milliseconds: .max))))
+    }
+
     @Test func blockedListenersStayWhenADocumentIsFull() {
         var contents = ProfileContents()
         for number in 0...ProfileLimits.listenersSharedMax {

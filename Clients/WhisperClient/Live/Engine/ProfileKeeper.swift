@@ -137,16 +137,24 @@ package final class ProfileKeeper {
         }
     }
 
+    /// Whether the profile is still the one that was asked about. A person may leave it or join another one meanwhile.
+    private func isStill(_ profile: UUIDText) throws(LiveError) -> Bool {
+        try self.store.kept { try $0.profile().id } == profile
+    }
+
     private func look(_ host: isolated some LiveHost) async throws(LiveError) {
+        let profile = try self.store.kept { try $0.profile().id }
         let shared: SharedProfile
         do throws(LiveError) { shared = try await host.liveProfile.shared(host) } catch {
             guard error == .notFound else { throw error }
+            guard try self.isStill(profile) else { return }
             self.mustLook = false
             // Nobody has made the profile yet; or another device has removed us, and nothing is deleted here.
             self.isStale = try self.store.kept { try $0.isProfileShared() }
             self.members = []
             return
         }
+        guard try self.isStill(profile) else { return }
         (self.mustLook, self.isStale, self.members) = (false, false, shared.members.map(\.id))
         let isShared = try self.store.kept { try $0.isProfileShared() }
         if shared.members.count > 1, !isShared {
@@ -160,16 +168,22 @@ package final class ProfileKeeper {
     }
 
     private func read(_ name: ProfileDocumentName, _ host: isolated some LiveHost) async throws(LiveError) {
+        let profile = try self.store.kept { try $0.profile().id }
         let document: ProfileDocument
         do throws(LiveError) { document = try await host.liveProfile.document(name, host) } catch {
+            guard try self.isStill(profile) else { return }
             switch error {
-            case .notFound: return
+            case .notFound:
+                guard try self.store.kept({ try $0.mergedVersion(name) }) > 0 else { return }
+                // It was there: the server has lost it, or shows less than it has.
+                host.publish(.passing(.profileDocument(name, .rolledBack)))
             case .unreadable: self.isStale = true
             case .outdated: host.publish(.passing(.profileDocument(name, .rolledBack)))
             default: throw error
             }
             return self.refuse(name, host)
         }
+        guard try self.isStill(profile) else { return }
         guard let contents = ProfileContents(Array(document.content.utf8)) else {
             host.publish(.passing(.profileDocument(name, .foreign)))
             return self.refuse(name, host)
@@ -195,7 +209,9 @@ package final class ProfileKeeper {
     }
 
     private func write(_ name: ProfileDocumentName, _ host: isolated some LiveHost) async throws(LiveError) {
+        let profile = try self.store.kept { try $0.profile().id }
         for _ in 0..<ClientLimits.documentAttemptsMax {
+            guard try self.isStill(profile) else { return }
             let now = host.serverNow
             guard !self.refused.contains(name) else { return self.changed(host) }
             guard let (document, isFull) = try self.store.kept({ try $0.documentToWrite(name, at: now) }) else {
@@ -207,6 +223,7 @@ package final class ProfileKeeper {
             let text = String(decoding: document.contents.text, as: UTF8.self)
             do throws(LiveError) {
                 let written = try await host.liveProfile.write(text, as: name, over: document.version, host)
+                guard try self.isStill(profile) else { return }
                 try self.store.kept { try $0.written(name, changes: document.changes, as: written.version) }
                 self.pace.wrote(name, at: .now)
                 return self.changed(host)

@@ -59,7 +59,7 @@ package enum ProfileMerge {
 
     /// The stamp of a change. It beats the value that its writer saw, whatever the clocks say.
     package static func stamp(over register: ProfileRegister?, at now: Timestamp) -> Int64 {
-        max(now.milliseconds, (register?.time ?? 0) + 1)
+        min(max(now.milliseconds, (register?.time ?? 0) + 1), ProfileLimits.times.upperBound)
     }
 
     /// Leaves out what a document has no room for.
@@ -67,6 +67,7 @@ package enum ProfileMerge {
     package static func bound(
         _ contents: inout ProfileContents, _ name: ProfileDocumentName, at now: Timestamp
     ) -> Bool {
+        if name == .whisper { Self.dropListenersOfDeleted(in: &contents) }
         let all = contents.registers()
         let oldest = (now - ProfileLimits.tombstonesFor).milliseconds
         let tombstones = all.filter { $0.register.value == nil }
@@ -84,6 +85,18 @@ package enum ProfileMerge {
             }
         for path in surplus { contents[path] = nil }
         return !surplus.isEmpty
+    }
+
+    /// A conversation that was deleted takes its listeners with it. Their tombstones would displace its own.
+    private static func dropListenersOfDeleted(in contents: inout ProfileContents) {
+        let deleted = contents.registers(below: ["conversations"]).filter { $0.register.value == nil }
+        for conversation in deleted {
+            for section in ["listeners", "blocked"] {
+                for listener in contents.registers(below: [section] + conversation.path.dropFirst()) {
+                    contents[listener.path] = nil
+                }
+            }
+        }
     }
 
     /// Values beyond a bound: those with the oldest stamps. Somebody who is blocked stays.
