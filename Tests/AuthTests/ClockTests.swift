@@ -40,8 +40,8 @@ import Testing
             let identities = IdentityAccess(pool: bench.pool, keys: bench.bus, logger: quiet)
             try await Bans(pool: bench.pool, identities: identities, bus: bench.bus, clock: clock, logger: quiet)
                 .sweep()
-            try await ReportSweep(
-                ReportTable(bench.pool), configuration: OperatorsConfiguration(), clock: clock, logger: quiet
+            try await RecordSweep(
+                bench.pool, configuration: OperatorsConfiguration(), clock: clock, logger: quiet
             ).sweep()
             // A new session removes the sessions that have ended.
             _ = try await ConsoleSessionTable(bench.pool).add(

@@ -47,7 +47,7 @@ import Testing
 
     @Test func operatorsSeeWhatIsKept() {
         #expect(OperatorsLimits.evidenceLife <= OperatorsLimits.reportLife)
-        #expect(OperatorsLimits.reportSweepEvery < OperatorsLimits.evidenceLife)
+        #expect(OperatorsLimits.recordSweepEvery < OperatorsLimits.evidenceLife)
         #expect(OperatorsLimits.banSweepEvery * 2 < OperatorsLimits.banRepeatedFor)
         #expect((1..<100).contains(OperatorsLimits.databaseCarePercent))
         #expect(OperatorsLimits.consoleOverviewEntries <= OperatorsLimits.consolePageEntries)

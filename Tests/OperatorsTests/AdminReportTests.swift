@@ -266,8 +266,8 @@ import Testing
             for id in ids.dropFirst() {
                 #expect(try await http.post("/admin/reports/\(id)/review", #"{"decision":"warn"}"#).status == 200)
             }
-            let sweep = ReportSweep(
-                ReportTable(bench.pool), configuration: OperatorsConfiguration(), clock: bench.clock, logger: quiet)
+            let sweep = RecordSweep(
+                bench.pool, configuration: OperatorsConfiguration(), clock: bench.clock, logger: quiet)
             // All reports, and those with evidence; the one that is open keeps its own.
             func left() async throws -> String {
                 try await sweep.sweep(batch: 2)

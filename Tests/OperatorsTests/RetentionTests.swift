@@ -54,8 +54,8 @@ import Testing
                 """)
             var configuration = OperatorsConfiguration()
             func sweep() async throws -> String {
-                try await AuditSweep(
-                    AuditTable(bench.pool), configuration: configuration, clock: bench.clock, logger: quiet
+                try await RecordSweep(
+                    bench.pool, configuration: configuration, clock: bench.clock, logger: quiet
                 ).sweep(batch: 2)
                 return try await bench.sql("SELECT count(*) FROM auth.audit_events")
             }

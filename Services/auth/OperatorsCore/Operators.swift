@@ -9,13 +9,12 @@ package import Store
 /// Reports, bans, the audit log and the operators' HTTP, put together from their ports.
 package struct Operators: Sendable {
     private let reporting: Reporting
-    private let reportSweep: ReportSweep
+    private let sweep: RecordSweep
     private let strangers: StrangerSweep<ReportTable>
     private let bans: Bans
     private let banTable: BanTable
     private let database: DatabaseWatch
     private let audit: AuditTable
-    private let auditSweep: AuditSweep
     private let clock: ServiceClock
     private let adminRoutes: AdminRoutes
     private let console: ConsoleRoutes
@@ -31,13 +30,12 @@ package struct Operators: Sendable {
         clock: ServiceClock = .real, logger: Logger
     ) {
         self.reporting = Reporting(pool: pool, identities: identities, configuration: configuration, clock: clock)
-        self.reportSweep = ReportSweep(ReportTable(pool), configuration: configuration, clock: clock, logger: logger)
+        self.sweep = RecordSweep(pool, configuration: configuration, clock: clock, logger: logger)
         self.strangers = StrangerSweep(ReportTable(pool), bytesMax: configuration.strangersBytesMax, logger: logger)
         self.bans = Bans(pool: pool, identities: identities, bus: bus, clock: clock, logger: logger)
         self.banTable = BanTable(pool)
         self.database = DatabaseWatch(pool, bytesMax: configuration.databaseBytesMax, logger: logger)
         self.audit = AuditTable(pool)
-        self.auditSweep = AuditSweep(self.audit, configuration: configuration, clock: clock, logger: logger)
         self.clock = clock
         let service = OperatorService(
             pool: pool, identities: identities, banning: self.bans, keys: bus, rates: rates,
@@ -51,8 +49,7 @@ package struct Operators: Sendable {
     /// Works until its task is cancelled.
     package func run() async {
         await withDiscardingTaskGroup { group in
-            group.addTask { await self.reportSweep.run() }
-            group.addTask { await self.auditSweep.run() }
+            group.addTask { await self.sweep.run() }
             group.addTask { await self.strangers.run() }
             group.addTask { await self.bans.run() }
             group.addTask { await self.database.run() }

@@ -8,8 +8,8 @@ package enum OperatorsLimits {
     /// Rows that one statement of a sweep removes: reports, ended bans.
     package static let sweepBatch = 1_000
     /// Time between two sweeps of reports, and batches (`sweepBatch`) of one sweep. The next sweep takes the rest.
-    package static let reportSweepEvery = Duration.seconds(600)
-    package static let reportSweepRounds = 100
+    package static let recordSweepEvery = Duration.seconds(600)
+    package static let recordSweepRounds = 100
     /// When a reporter with too many open reports should try again. Operators review some within an hour.
     package static let reportRetryAfter = Duration.seconds(3_600)
 

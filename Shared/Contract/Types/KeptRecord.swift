@@ -65,15 +65,15 @@ package struct KeptRecord: Sendable {
     package static let reports = KeptRecord(
         "reports", "Reports. One that nobody reviews stays.", in: "auth.reports", until: "after the review",
         .seconds(400 * 86_400),
-        setting: Self.setting("REPORTS_LIFE_SECONDS", 1...315_360_000), by: "auth: ReportSweep")
+        setting: Self.setting("REPORTS_LIFE_SECONDS", 1...315_360_000), by: "auth: RecordSweep")
     package static let evidence = KeptRecord(
         "evidence", "The message that a report shows, until a review at least.", in: "auth.reports",
         until: "after the review",
         .seconds(30 * 86_400), setting: Self.setting("REPORTS_EVIDENCE_SECONDS", 1...315_360_000),
-        by: "auth: ReportSweep")
+        by: "auth: RecordSweep")
     package static let audit = KeptRecord(
         "audit", "The record of what operators and bans did.", in: "auth.audit_events", until: "after the event",
-        .seconds(400 * 86_400), setting: Self.days("AUDIT_DAYS", 30...3_650), by: "auth: AuditSweep")
+        .seconds(400 * 86_400), setting: Self.days("AUDIT_DAYS", 30...3_650), by: "auth: RecordSweep")
     package static let consoleSessions = KeptRecord(
         "consoleSessions", "Browsers that are signed in at the console.", in: "auth.console_sessions",
         until: "after signing in, or signing out", .seconds(4 * 3_600), by: "auth: ConsoleSessionTable")
