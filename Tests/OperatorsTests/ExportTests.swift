@@ -43,13 +43,17 @@ import Testing
             for name in ["backup", "push", "waiting", "ban"] { #expect(own.json[name] is [String: Any], "\(name)") }
             let counts = ["reportsAbout", "groupEventsWaiting", "grantsSigned", "transcriptBytes"]
             #expect(counts.map { own.json[$0] as? Int } == [1, 1, 1, 9])
-            for foreign in [
-                "secret of bob", "group secret", other.token, Hexadecimal.text(other.session.tokenHash.bytes),
-            ] {
-                #expect(!own.text.contains(foreign), "\(foreign)")
+            // Others' texts and keys, and what opens a session, hers too: as text, and as columns of bytes are shown.
+            let hidden =
+                ["secret of bob", "group secret"].map { Array($0.utf8) }
+                + [self.bob.signPublicKey, self.bob.encPublicKey].map(\.bytes)
+                + [login, other].map(\.session.tokenHash.bytes)
+            let forms = hidden.flatMap { bytes in
+                [bytes, Base64.encode(bytes), Array(Hexadecimal.text(bytes).utf8)].map {
+                    String(decoding: $0, as: UTF8.self)
+                }
             }
-            let keys = [self.bob.signPublicKey, self.bob.encPublicKey].map { $0.bytes }
-            for key in keys { #expect(!own.text.contains(String(decoding: Base64.encode(key), as: UTF8.self))) }
+            for form in forms + [login.token, other.token] { #expect(!own.text.contains(form), "\(form)") }
         }
     }
 
