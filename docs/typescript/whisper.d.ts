@@ -3384,7 +3384,7 @@ export interface Routes {
         isReviewed: boolean
         createdAt: Timestamp
       }>
-      /** Reports about the identity. What they say is of others. 0 to 9007199254740991. */
+      /** Reports about the identity. Their texts are of others. 0 to 9007199254740991. */
       reportsAbout: number
       /** Mail that its device has not acknowledged. */
       waiting: {
@@ -3614,7 +3614,7 @@ export interface Routes {
         isReviewed: boolean
         createdAt: Timestamp
       }>
-      /** Reports about the identity. What they say is of others. 0 to 9007199254740991. */
+      /** Reports about the identity. Their texts are of others. 0 to 9007199254740991. */
       reportsAbout: number
       /** Mail that its device has not acknowledged. */
       waiting: {
@@ -3772,7 +3772,7 @@ export interface Routes {
       }>
     }
   }
-  /** What the server keeps, how long, and what ends it. `docs/retention.md` has the same rows. */
+  /** The server tells which records it keeps, how long, and what ends them. `docs/retention.md` has the same rows. */
   "GET /admin/retention": {
     parameters: {}
     body: undefined

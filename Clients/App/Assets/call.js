@@ -402,7 +402,7 @@ export class Calls {
       const name = this.#model.nameOf(chat);
       if (name === shown) return;
       shown = name;
-      title.replaceChildren(...[sentence(words.calls, { name })].flat());
+      write(title, words.calls, { name });
       about.replaceChildren(picture(name), words.calling(isVideo));
     };
     draw();

@@ -35,7 +35,7 @@ extension EventDefinition {
     static let profileFull = EventDefinition(
         "profileFull",
         about:
-            "A document of our profile has no room for all that is here. What was used longest ago stays on this device.",
+            "A document of our profile has no room for all that is here. Values that were used longest ago stay on this device.",
         isKept: false, [Self.name], sample: #"{"type":"profileFull","name":"whisper"}"#)
 
     static let profileForeign = EventDefinition(

@@ -3,6 +3,7 @@ import WhisperClient
 
 extension Verb {
     private static let callID = TypedField.uuid("callId", about: "As `callStarted` or `callIncoming` had it.")
+
     static let callHold = Verb(
         "call_hold", of: "calls",
         about:

@@ -68,7 +68,7 @@ package enum ExportOperations {
                 Field("note", .text(Limits.reportNoteCharacters), .optional), Field("isReviewed", .bool),
                 Self.time("createdAt"),
             ]),
-        Field("reportsAbout", Self.count, about: "Reports about the identity. What they say is of others."),
+        Field("reportsAbout", Self.count, about: "Reports about the identity. Their texts are of others."),
     ]
 
     /// The part of the schema `router`.

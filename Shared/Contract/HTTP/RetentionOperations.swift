@@ -4,7 +4,8 @@ package enum RetentionOperations {
 
     package static let list = HTTPOperation(
         "listRetention", .get, "/admin/retention",
-        about: "What the server keeps, how long, and what ends it. `docs/retention.md` has the same rows.",
+        about:
+            "The server tells which records it keeps, how long, and what ends them. `docs/retention.md` has the same rows.",
         origin: .operators, access: .viewer,
         success: .json(
             ObjectSchema([
