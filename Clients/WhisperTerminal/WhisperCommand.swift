@@ -20,6 +20,6 @@ struct WhisperCommand: AsyncParsableCommand {
             ChatCommand.self, SendCommand.self, RetryCommand.self, CancelCommand.self, OutboxCommand.self,
             InboxCommand.self,
             WhisperingCommand.self, ConversationCommand.self, ListenCommand.self, RoomCommand.self, DaemonCommand.self,
-            DoCommand.self, ExportCommand.self, LeaveCommand.self,
+            DoCommand.self, ExportCommand.self, LeaveCommand.self, ReadCodeCommand.self,
         ])
 }

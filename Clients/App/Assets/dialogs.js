@@ -10,31 +10,49 @@ function asID(text) {
   return letters.length === 12 ? `WSP-${letters.match(/.{4}/g).join("-")}` : null;
 }
 
+/** A link that adds somebody. @returns {Promise<any>} what it says; a sentence if it opens something else */
+async function personIn(text) {
+  const link = await rpc("link_read", { text }).catch(() => ({}));
+  if (link.kind !== "add") return words.noPerson;
+  return link.isOurs ? words.itIsYou : link.isOtherServer ? words.otherServer(link.server) : link;
+}
+
 /** @param {import("./model.js").Model} model @param {(id: string) => void} done */
 export function addPerson(model, done) {
   const id = field(words.theirID, { required: true, placeholder: "WSP-", autocapitalize: "characters", name: "id" }, words.idHint);
   const name = field(words.theirName, { maxlength: 200, name: "name" });
   const add = el("button", { class: "main" }, words.add);
   const note = el("p", { class: "hint", role: "status" });
+  const whyNot = (error) => ({ offline: words.addOffline, unreachable: words.addOffline, notFound: words.nobody, invalidField: words.nobody })[error.code] ?? error.message;
+  const addBy = async (way) => {
+    const called = name.input.value.trim();
+    const { contact } = await ask("contact_add", { ...way, ...(called ? { name: called } : {}) });
+    shown.close();
+    done(contact.whisperId);
+  };
   const submit = async (event) => {
     event.preventDefault();
-    const whisperId = asID(id.input.value);
-    if (!whisperId) return id.refuse(words.idWrong);
+    const text = id.input.value.trim();
+    const whisperId = asID(text);
+    const link = !whisperId && text.includes(":") && await personIn(text);
+    if (!whisperId && !link?.whisperId) return id.refuse(link || words.idWrong);
     add.setAttribute("aria-disabled", "true");
     note.replaceChildren(words.adding);
     try {
-      const called = name.input.value.trim();
-      await ask("contact_add", { whisperId, ...(called ? { name: called } : {}) });
-      shown.close();
-      done(whisperId);
+      await addBy(whisperId ? { whisperId } : { link: text });
     } catch (error) {
       note.replaceChildren();
       add.removeAttribute("aria-disabled");
       if (error.code === "nameTaken" || error.field === "name") return name.refuse(error.message);
-      id.refuse({ offline: words.addOffline, unreachable: words.addOffline, notFound: words.nobody, invalidField: words.nobody }[error.code] ?? error.message);
+      id.refuse(whyNot(error));
     }
   };
-  const shown = dialog(words.add, el("form", { novalidate: true, submit }, id.box, name.box, note, el("div", { class: "buttons" }, add, button(words.newGroup, async () => {
+  // Off the other's screen, it vouches for their keys.
+  const scanTheirs = async () => (await import("./codes.js")).scan(words.scanHint, async (text) => {
+    const link = await personIn(text);
+    return link.whisperId ? addBy({ link: text, source: "scan" }).catch(whyNot) : link;
+  });
+  const shown = dialog(words.add, el("form", { novalidate: true, submit }, id.box, name.box, note, el("div", { class: "buttons" }, add, button(words.scan, scanTheirs, { id: "scan" }), button(words.newGroup, async () => {
     const { addGroup } = await import("./groups.js");
     shown.close();
     addGroup(model, done);
@@ -49,14 +67,22 @@ export function myID(model) {
 
 function idParts({ me }) {
   const id = me.whisperId ?? me.likelyId ?? "";
-  const copy = button(words.copy, async () => {
-    await navigator.clipboard.writeText(id);
-    copy.replaceChildren(words.copied);
-    say(words.copied);
-  });
+  const copy = (label, text, props) => {
+    const copied = button(label, async () => {
+      await navigator.clipboard.writeText(await text());
+      copied.replaceChildren(words.copied);
+      say(words.copied);
+    }, props);
+    return copied;
+  };
+  const link = async () => (await rpc("contact_link")).text;
+  const code = el("div");
+  if (me.whisperId) {
+    Promise.all([import("./codes.js"), link()]).then(async ([{ codeOf }, text]) => code.append(await codeOf(text, words.codeName))).catch(() => {});
+  }
   return [
-    el("p", {}, me.whisperId ? words.yourIDText : words.noID),
-    el("p", { class: "code", id: "my-id" }, id), el("div", { class: "buttons" }, copy),
+    el("p", {}, me.whisperId ? words.yourIDText : words.noID), code,
+    el("p", { class: "code", id: "my-id" }, id), el("div", { class: "buttons" }, copy(words.copy, () => id), me.whisperId && copy(words.copyLink, link, { id: "copy-link" })),
   ];
 }
 
@@ -70,10 +96,18 @@ export async function person(model, whisperId) {
     await model.readList();
     match.replaceChildren(`✓ ${words.verified}`);
   });
+  const scanTheirs = async () => (await import("./codes.js")).scan(words.scanHint, async (text) => {
+    const link = await personIn(text);
+    if (link.whisperId !== whisperId) return link.whisperId ? words.otherPerson : link;
+    await ask("contact_add", { link: text, source: "scan" });
+    await model.readList();
+    match.replaceChildren(`✓ ${words.verified}`);
+    say(words.reallyThem(name));
+  });
   dialog(
     words.about(name), el("p", { class: "code" }, whisperId), el("h3", {}, ...sentence(words.safetyTitle, { name })),
     el("p", { class: "code number" }, number.split(" ").map((group) => [el("span", {}, group), " "])), el("p", { class: "hint" }, words.safety),
-    el("div", { class: "buttons" }, match));
+    el("div", { class: "buttons" }, match, button(words.scan, scanTheirs, { id: "scan" }), button(words.myCode, () => myID(model))));
 }
 
 /** @param {{quit: () => void}} orders */

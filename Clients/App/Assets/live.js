@@ -396,7 +396,9 @@ class LiveView {
       write(copy, words.copied);
       say(words.copied);
     }, { class: "main" });
-    dialog(words.invite, el("p", { class: "hint" }, words.inviteText), address, el("div", { class: "buttons" }, copy));
+    const code = el("div");
+    import("./codes.js").then(async ({ codeOf }) => code.append(await codeOf(link, words.code))).catch(() => {});
+    dialog(words.invite, el("p", { class: "hint" }, words.inviteText), address, code, el("div", { class: "buttons" }, copy));
   }
 }
 

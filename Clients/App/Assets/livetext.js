@@ -35,6 +35,7 @@ export const words = {
   waitsToGo: "Not sent yet",
   invite: "Invite",
   inviteText: "Give this link to those who are to listen.",
+  code: "The link as a code, which others scan",
   copy: "Copy the link",
   copied: "Copied",
   end: "End",

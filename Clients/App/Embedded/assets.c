@@ -25,6 +25,9 @@ static const struct app_asset assets[] = {
     {"chat.js", (const unsigned char[]) {
 #embed "../Assets/chat.js" suffix(, 0)
     }},
+    {"codes.js", (const unsigned char[]) {
+#embed "../Assets/codes.js" suffix(, 0)
+    }},
     {"dialogs.js", (const unsigned char[]) {
 #embed "../Assets/dialogs.js" suffix(, 0)
     }},

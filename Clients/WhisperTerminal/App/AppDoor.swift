@@ -20,6 +20,7 @@ final class AppDoor: HTTPDoor {
     private let place: Mutex<AppAddress>
     let sessions: AppSessions
     private let about: About
+    private let codes = AppCodes()
     /// Ends the daemon.
     private let quit: @Sendable () -> Void
     /// Beginnings and ends of streams so far.
@@ -93,6 +94,8 @@ final class AppDoor: HTTPDoor {
         "/app": [Route(method: .GET)],
         "/rpc": [Route(method: .POST, type: DoorAnswer.json)],
         "/events": [Route(method: .GET)],
+        AppCodes.drawPath: [Route(method: .POST, type: DoorAnswer.json)],
+        AppCodes.readPath: [Route(method: .POST, type: DoorAnswer.bytes)],
         DaemonFiles.path: [Route(method: .GET), Route(method: .POST, type: DoorAnswer.bytes)],
     ]
 
@@ -144,6 +147,8 @@ final class AppDoor: HTTPDoor {
         case "/session": self.begin(body)
         case "/session/end": self.end(head, body)
         case "/app": DoorAnswer(.ok, self.state(of: core))
+        case AppCodes.drawPath: self.codes.draw(body)
+        case AppCodes.readPath: await self.codes.read(body)
         default: AppAssets.file(at: head.path).map(Self.answer) ?? DoorAnswer(.notFound)
         }
     }

@@ -33,10 +33,6 @@ struct AppCommand: AsyncParsableCommand {
     /// How long a daemon in the background may take to begin.
     private static let startWait = Duration.seconds(20)
     private static let lookEvery = Duration.milliseconds(50)
-    /// Files of this process that a program which it starts could have.
-    private static let descriptorsMax = 65_536
-    /// `POSIX_SPAWN_SETSID` of Linux.
-    private static let newSession: Int16 = 0x80
 
     func run() async throws {
         signal(SIGPIPE, SIG_IGN)
@@ -122,7 +118,7 @@ struct AppCommand: AsyncParsableCommand {
     // MARK: The browser
 
     private func show(_ file: String) {
-        if !self.isWithoutBrowser, Self.start(["xdg-open", file]) != nil { return }
+        if !self.isWithoutBrowser, ChildProcess.start(["xdg-open", file]) != nil { return }
         if isatty(STDOUT_FILENO) == 1, let link = AppLaunch.link(in: file) {
             print("Open this address within a minute: \(link)")
         } else {
@@ -135,13 +131,13 @@ struct AppCommand: AsyncParsableCommand {
     /// The daemon goes on without this terminal.
     private func detach() async throws {
         var words = [
-            "/proc/self/exe", "app", "--no-browser", "--profile", self.options.profile, "--address",
+            ChildProcess.ownProgram, "app", "--no-browser", "--profile", self.options.profile, "--address",
             self.address.rawValue,
         ]
         for (name, value) in [("--home", self.options.home), ("--server", self.server), ("--ca", self.authorityFile)] {
             if let value { words += [name, value] }
         }
-        guard let process = Self.start(words) else { throw Problem("The daemon cannot be started.") }
+        guard let process = ChildProcess.start(words) else { throw Problem("The daemon cannot be started.") }
         let deadline = ContinuousClock.now + Self.startWait
         while try await !self.openRunning() {
             guard waitpid(process, nil, WNOHANG) == 0, ContinuousClock.now < deadline else {
@@ -149,30 +145,5 @@ struct AppCommand: AsyncParsableCommand {
             }
             try await Task.sleep(for: Self.lookEvery)
         }
-    }
-
-    /// Starts a program in a session of its own, with nothing to read or write. A browser outlives its daemon, so it must not have the
-    /// sockets at which the daemon listens.
-    /// - Returns: its process; `nil` if there is no such program.
-    private static func start(_ words: [String]) -> pid_t? {
-        for descriptor in STDERR_FILENO + 1..<Int32(min(sysconf(Int32(_SC_OPEN_MAX)), Self.descriptorsMax)) {
-            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-        }
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] {
-            posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
-        }
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        posix_spawnattr_setflags(&attributes, Self.newSession)
-        var arguments = words.map { strdup($0) } + [nil]
-        var environment = ProcessInfo.processInfo.environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
-        defer { for text in arguments + environment { free(text) } }
-        var process = pid_t()
-        guard posix_spawnp(&process, words[0], &actions, &attributes, &arguments, &environment) == 0 else { return nil }
-        return process
     }
 }

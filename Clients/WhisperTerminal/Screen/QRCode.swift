@@ -3,7 +3,7 @@ import CQREncode
 /// A text as a picture that phones read.
 struct QRCode {
     /// Rows of dark modules, without the edge.
-    private let rows: [[Bool]]
+    let rows: [[Bool]]
 
     /// Light modules around the picture (contract §20.8).
     static let edge = 4
