@@ -110,8 +110,8 @@ export async function person(model, whisperId) {
     el("div", { class: "buttons" }, match, button(words.scan, scanTheirs, { id: "scan" }), button(words.myCode, () => myID(model))));
 }
 
-/** @param {{quit: () => void}} orders */
-export async function settings(state, model, { quit }) {
+/** @param {{quit: () => void, notices: (shows: string) => Promise<boolean>}} orders */
+export async function settings(state, model, { quit, notices }) {
   const [looks, kept] = await Promise.all([applyLooks(), rpc("settings_get")]);
   const keep = async (key, value) => {
     await rpc("host_set", { key, value });
@@ -119,9 +119,15 @@ export async function settings(state, model, { quit }) {
   };
   const theme = choice(words.theme, Object.entries(words.themes), looks.theme ?? "system", (value) => keep("theme", value === "system" ? "" : value));
   const size = choice(words.size, ["100", "125", "150", "200", "300"].map((each) => [each, `${each} %`]), looks.size ?? "100", (value) => keep("size", value === "100" ? "" : value));
+  const denied = el("p", { class: "fault", role: "alert" });
+  const told = choice(words.notices, Object.entries(words.noticesShow), looks.notices ?? "", async (value) => {
+    const may = await notices(value);
+    denied.replaceChildren(may ? "" : words.noticesDenied);
+    if (!may) told.querySelector("select").value = "";
+  }, { id: "notices" });
   const sure = el("p", { class: "hint" }, words.quitSure);
   dialog(
-    words.settings, el("h3", {}, words.yourID), ...idParts(model), theme, size,
+    words.settings, el("h3", {}, words.yourID), ...idParts(model), theme, size, told, denied,
     toggle(words.receipts, kept.settings.readReceipts, (readReceipts) => rpc("settings_set", { readReceipts })),
     toggle(words.typingSetting, kept.settings.typing, (typing) => rpc("settings_set", { typing })),
     toggle(words.relayCalls, kept.settings.relayCalls, (relayCalls) => rpc("settings_set", { relayCalls })),
@@ -130,8 +136,8 @@ export async function settings(state, model, { quit }) {
     sure, el("div", { class: "buttons" }, button(words.quit, quit, { id: "quit" })));
 }
 
-export function choice(label, options, value, change) {
-  const select = el("select", { change: () => change(select.value) }, options.map(([name, text]) => el("option", { value: name, selected: name === value }, text)));
+export function choice(label, options, value, change, props = {}) {
+  const select = el("select", { ...props, change: () => change(select.value) }, options.map(([name, text]) => el("option", { value: name, selected: name === value }, text)));
   return el("label", { class: "row" }, el("span", {}, label), select);
 }
 

@@ -23,8 +23,8 @@ export function stopped(text, ...more) {
 
 /** The whole window. @param {boolean} connects whether the daemon is to connect */
 export async function open(state, connects) {
-  await applyLooks();
-  const shell = new Shell(state, connects);
+  const { notices } = await applyLooks();
+  const shell = new Shell(state, connects, notices);
   await shell.run();
 }
 
@@ -51,11 +51,15 @@ class Shell {
   #calls;
   #callBar;
   #bannerTimer;
+  /** Loaded once they are wanted. @type {Promise<import("./notices.js").Notices> | undefined} */
+  #notices;
 
-  constructor(state, connects) {
+  /** @param {string} [notices] what notices show */
+  constructor(state, connects, notices) {
     this.#state = state;
     this.#connects = connects;
     this.#build();
+    if (notices) this.#loadNotices(notices);
     addEventListener("popstate", () => this.#show(history.state?.chat));
     addEventListener("keydown", (event) => this.#key(event));
     document.addEventListener("visibilitychange", () => this.#model.changed());
@@ -124,6 +128,7 @@ class Shell {
       this.#chat = null;
       this.#live = this.#calls = undefined;
       this.#model = new Model(() => draw(this.#draw));
+      this.#notices = undefined;
       this.#build();
       this.run(true);
     }, { class: "main", id: "use-here" });
@@ -135,6 +140,7 @@ class Shell {
   #take(event) {
     this.#model.take(event);
     this.#live?.then((live) => live.take(event));
+    this.#notices?.then((notices) => notices.take(event));
     if (this.#calls || event.type === "callIncoming") this.#loadCalls().then((calls) => calls.take(event));
     if (event.type === "messageReceived") this.#chat?.told?.(event.message);
     if (event.type === "alarm" && event.kind.endsWith("Keys")) {
@@ -195,6 +201,11 @@ class Shell {
     if (history.state?.chat !== livePlace || this.#chat) return;
     this.#chat = live.view(this.#pane, () => this.#back());
     this.#model.changed();
+  }
+
+  #loadNotices(shows = "") {
+    this.#notices ??= import("./notices.js").then(({ Notices }) => new Notices(this.#model, (place) => this.#go(place), shows));
+    return this.#notices;
   }
 
   #loadCalls() {
@@ -269,6 +280,7 @@ class Shell {
 
   async #openMenu() {
     (await dialogs()).settings(this.#state, this.#model, {
+      notices: async (shows) => (await this.#loadNotices()).choose(shows),
       quit: async () => {
         await this.#calls?.then((calls) => calls.close(), () => {});
         await leave(true);
@@ -329,6 +341,7 @@ class Shell {
     this.#drawBanner();
     this.#chat?.draw();
     this.#calls?.then((calls) => calls.draw());
+    this.#notices?.then((notices) => notices.seen());
   };
 
   #rowsIn(list, rows) {

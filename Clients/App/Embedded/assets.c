@@ -61,6 +61,9 @@ static const struct app_asset assets[] = {
     {"model.js", (const unsigned char[]) {
 #embed "../Assets/model.js" suffix(, 0)
     }},
+    {"notices.js", (const unsigned char[]) {
+#embed "../Assets/notices.js" suffix(, 0)
+    }},
     {"shell.js", (const unsigned char[]) {
 #embed "../Assets/shell.js" suffix(, 0)
     }},

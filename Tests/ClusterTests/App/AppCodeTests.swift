@@ -3,7 +3,7 @@ import LocalStack
 import TestKit
 import Testing
 
-/// Codes that a camera reads.
+/// Codes that a camera reads, and notices of the system.
 extension AppCluster {
     /// Ann's screen is held before Bob, and the other way round.
     @Test func peopleAddEachOtherByCodesOnTheirScreens() async throws {
@@ -107,6 +107,66 @@ extension AppCluster {
         }
     }
 
+    @Test func whatComesWhileOneLooksElsewhereIsNoticed() async throws {
+        try await AppWindow.two { ann, bob in
+            let (annID, bobID) = (try await ann.id, try await bob.id)
+            try await bob.browser.allowNotifications()
+            try await bob.browser.value(
+                of: """
+                    window.notices = [];
+                    const Own = window.Notification;
+                    window.Notification = class extends Own {
+                        constructor(title, options) {
+                            super(title, options);
+                            window.notices.push(`${title}: ${options.body}`);
+                            window.latest = this;
+                        }
+                        close() {
+                            super.close();
+                            window.notices.push("seen");
+                        }
+                    };
+                    window.isHere = false;
+                    document.hasFocus = () => window.isHere;
+                    """)
+            func notices(_ wanted: [String]) async throws {
+                try await bob.shows("notices \(wanted)") {
+                    try await bob.browser.value(of: "return window.notices").elements.compactMap(\.string) == wanted
+                }
+            }
+            func show(_ what: String) async throws {
+                try await bob.browser.click("#list header [aria-label=Menu]")
+                try await bob.browser.click("#notices option[value='\(what)']")
+                try await bob.browser.press("\u{E00C}")
+                try await bob.shows("the choice") { try await bob.ask("host_get").contains(#""value":"\#(what)""#) }
+            }
+            try await show("text")
+            // A stranger's words do not stand on the screen.
+            try await ann.add(bobID, as: "Bob")
+            try await ann.say("You don't know me")
+            try await notices(["Whisper: Somebody new wrote to you."])
+            try await bob.add(annID, as: "Ann")
+            try await ann.say("Now you do")
+            try await notices(["Whisper: Somebody new wrote to you.", "Ann: Now you do"])
+            try await show("name")
+            try await ann.say("And again")
+            try await show("nothing")
+            try await ann.say("And again")
+            let told = [
+                "Whisper: Somebody new wrote to you.", "Ann: Now you do", "Ann: New message", "Whisper: New message",
+            ]
+            try await notices(told)
+            // A muted chat is silent, and so is one that a person looks at.
+            try await bob.ask("chat_mark", #"{"chat":"\#(annID)","muted":true}"#)
+            try await ann.say("Muted")
+            try await bob.shows("it") { try await bob.messages.last == "Muted" }
+            try await bob.ask("chat_mark", #"{"chat":"\#(annID)","muted":false}"#)
+            try await bob.browser.value(of: "window.isHere = true")
+            try await ann.say("Seen")
+            try await ann.shows(state: "Read")
+            try await notices(told + ["seen"])
+        }
+    }
 }
 
 extension AppWindow {

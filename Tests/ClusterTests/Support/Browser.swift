@@ -150,6 +150,13 @@ struct Browser {
     /// From here on the page has the focus, whatever other windows do.
     func keepFocus() async throws { try await self.devTools("Emulation.setFocusEmulationEnabled", ["enabled": true]) }
 
+    /// A person has said that pages may tell the system what comes.
+    func allowNotifications() async throws {
+        try await self.devTools(
+            "Browser.grantPermissions",
+            ["permissions": JSON.array([.string("notifications")]), "browserContextId": self.context])
+    }
+
     func prefer(dark: Bool) async throws {
         let feature: Fields = ["name": "prefers-color-scheme", "value": dark ? "dark" : "light"]
         try await self.devTools("Emulation.setEmulatedMedia", ["features": JSON.array([feature.json])])
