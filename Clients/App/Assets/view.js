@@ -28,7 +28,7 @@ export function el(tag, props = {}, ...children) {
     if (typeof value === "function") element.addEventListener(name, value);
     else set(element, name, value);
   }
-  element.append(...children.flat().filter((child) => child || child === 0));
+  element.append(...children.flat(Infinity).filter((child) => child || child === 0));
   return element;
 }
 
@@ -159,7 +159,7 @@ export function dialog(title, ...children) {
       before?.blur?.();
       before?.focus?.();
     } },
-    el("header", {}, el("h2", { id }, title), signButton("close", "Close", close)), ...children);
+    el("header", {}, el("h2", { id }, title), signButton("close", "Close", close)), children);
   const before = document.activeElement;
   document.body.append(element);
   element.showModal();
