@@ -10,6 +10,9 @@ const edge = 4;
 const [widthMax, heightMax] = [640, 480];
 const lookEvery = 300;
 
+/** The picture that is being read. @type {Promise<any>} */
+let reading = Promise.resolve();
+
 /** A text as a code. @param {string} text @param {string} name for those who do not see it @returns {Promise<Element>} */
 export async function codeOf(text, name) {
   const answer = await raw("/qr", { method: "POST", body: JSON.stringify({ text }), headers: { "Content-Type": "application/json" } });
@@ -38,7 +41,10 @@ async function textIn(source, width, height) {
     const at = 4 * pixel;
     body[4 + pixel] = (data[at] * 77 + data[at + 1] * 151 + data[at + 2] * 28) >> 8;
   }
-  const answer = await raw("/scan", { method: "POST", body, headers: { "Content-Type": "application/octet-stream" } });
+  // The daemon reads one picture at a time.
+  const asked = reading.then(() => raw("/scan", { method: "POST", body, headers: { "Content-Type": "application/octet-stream" } }));
+  reading = asked.catch(() => {});
+  const answer = await asked;
   if (answer.status === 501) throw new Refusal({ code: "unsupported", message: words.noReader });
   return answer.status === 200 ? (await answer.json()).text : "";
 }

@@ -12,9 +12,9 @@ enum CodeReader {
     /// Bytes of a code's text. A code of the largest size has fewer.
     static let textBytesMax = 4_096
     /// Time for one picture, and its process's seconds of a processor and bytes of memory.
-    private static let within = Duration.seconds(5)
+    private static let within = Duration.seconds(10)
     private static let lookEvery = Duration.milliseconds(2)
-    fileprivate static let secondsMax: UInt = 1
+    fileprivate static let secondsMax: UInt = 2
     fileprivate static let memoryMax: UInt = 64 * 1_024 * 1_024
     /// `F_SETPIPE_SZ` of Linux, and a size that has room for the largest picture.
     private static let pipeSize: Int32 = 1_031
