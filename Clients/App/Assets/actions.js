@@ -13,19 +13,21 @@ const isOwn = (message) => message.direction === "out";
  * @property {(message: any) => void} reply
  * @property {(message: any) => void} edit
  * @property {string} me
+ * @property {import("./model.js").Model} model
  * @property {(error: Error) => void} refuse
  */
 
 /** The orders for a message, by their keys. @param {any} message @param {string} chat @param {Orders} orders */
-function choices(message, chat, { reply, edit, refuse }) {
+function choices(message, chat, { reply, edit, refuse, model }) {
   const done = (promise) => promise.catch(refuse);
   const own = isOwn(message) && !["failed", "expired"].includes(message.state);
   return [
     isText(message) && { key: "r", label: words.reply, act: () => reply(message) },
-    isText(message) && { key: "+", label: words.react, act: () => open(message, chat, { reply, edit, refuse }) },
+    isText(message) && { key: "+", label: words.react, act: () => open(message, chat, { reply, edit, refuse, model }) },
     own && isText(message) && !message.attachment && { key: "e", label: words.edit, act: () => edit(message) },
     isText(message) && { key: "c", label: words.copy, act: () => done(navigator.clipboard.writeText(message.text).then(() => say(words.copied))) },
     { key: "i", label: words.info, act: () => info(message) },
+    !isOwn(message) && { key: "!", label: words.reportThis, act: async () => (await import("./about.js")).report(model, message.chat, message.messageId) },
     own && isText(message) && { key: "Delete", label: words.remove, act: () => done(rpc("message_delete", { messageId: message.messageId })) },
   ].filter(Boolean);
 }

@@ -2,7 +2,7 @@
 import * as actions from "./actions.js";
 import { rpc } from "./door.js";
 import { keyOf } from "./model.js";
-import { dayOf, gist, sameDay, timeOf, wholeTime, words } from "./text.js";
+import { dayOf, gist, sameDay, timeOf, timeSpan, wholeTime, words } from "./text.js";
 import { bdi, button, el, keyed, say, sentence, set, signButton, write } from "./view.js";
 
 /** One author within so long is one group. */
@@ -72,7 +72,7 @@ export class ChatView {
     this.#buildComposer();
     const about = async () => {
       if (this.#group) (await import("./groups.js")).group(model, open.chat, back);
-      else if (!this.#open.isStranger) (await import("./dialogs.js")).person(model, open.chat);
+      else if (!this.#open.isStranger) (await import("./about.js")).person(model, open.chat, back);
     };
     pane.replaceChildren(
       el("header", {}, signButton("back", words.backToChats, back, { class: "sign back" }),
@@ -150,7 +150,8 @@ export class ChatView {
     }
     const presence = this.#model.presence.get(chat);
     const status = this.#model.typing.has(chat) ? words.typing : this.#group ? words.members(this.#group.members) : presence?.status === "online" ? words.here : "";
-    write(this.#status, status);
+    const { timer } = this.#open;
+    write(this.#status, timer ? [status, words.disappear(timeSpan(timer))].filter(Boolean).join(" · ") : status);
     this.#drawBar(row, contact);
     this.#drawMessages();
     this.#read();
@@ -173,7 +174,11 @@ export class ChatView {
       stranger: () => [el("p", {}, words.stranger), el("p", { class: "code" }, whisperId), el("div", { class: "buttons" },
         button(words.accept, order("request_accept"), { class: "main", id: "accept" }),
         button(words.reject, () => order("request_reject")().then(() => this.#pane.querySelector(".back").click())),
-        button(words.block, order("contact_block")))],
+        button(words.block, order("contact_block")),
+        button(words.blockAndReport, async () => {
+          const latest = this.#open.messages.findLast(({ direction }) => direction === "in");
+          (await import("./about.js")).report(this.#model, whisperId, latest?.messageId, order("contact_block"));
+        }, { id: "block-and-report" }))],
       left: () => [el("p", {}, words.left)],
       // A server that lies about members reads nothing before a person has seen them.
       newcomers: () => [
@@ -198,7 +203,8 @@ export class ChatView {
       const isNewDay = !before || !sameDay(before.time, message.time);
       const isFirstNew = message.number === firstUnread;
       const isFirst = isNewDay || isFirstNew || authorOf(before) !== authorOf(message) || message.time - before.time > groupFor;
-      return { message, isNewDay, isFirstNew, isFirst, isLastOwn: message === lastOwn };
+      const notes = this.#open.notes.filter(({ number }) => (number >= message.number || !before) && !(number >= messages[place + 1]?.number));
+      return { message, isNewDay, isFirstNew, isFirst, isLastOwn: message === lastOwn, notes };
     });
     const items = rows.map((row) => ({ key: keyOf(row.message), ...row }));
     keyed(this.#feed, items, ({ key }) => key, () => el("article", { tabindex: -1, "aria-setsize": -1 }), (element, item) => this.#update(element, item));
@@ -213,7 +219,7 @@ export class ChatView {
     const { message } = item;
     set(element, "aria-posinset", this.#open.messages.indexOf(message) + 1);
     const answered = message.replyTo && this.#open.find(message.replyTo, message.replyFrom);
-    const look = JSON.stringify([message, item.isFirst, item.isLastOwn, item.isNewDay && dayOf(message.time), item.isFirstNew, this.#model.nameOf(message.chat), answered?.text, message.attachment && Boolean(this.#files)]);
+    const look = JSON.stringify([message, item.isFirst, item.isLastOwn, item.isNewDay && dayOf(message.time), item.isFirstNew, item.notes, this.#model.nameOf(message.chat), answered?.text, message.attachment && Boolean(this.#files)]);
     if (element.look === look) return;
     element.look = look;
     set(element, "data-direction", message.direction);
@@ -222,7 +228,15 @@ export class ChatView {
     element.replaceChildren(
       item.isNewDay ? el("h2", { class: "day" }, dayOf(message.time)) : "",
       item.isFirstNew ? el("p", { class: "new" }, words.newMessages) : "",
-      el("div", { class: "bubble" }, ...this.#parts(message, item)));
+      el("div", { class: "bubble" }, ...this.#parts(message, item)),
+      ...item.notes.map((note) => el("p", { class: "event" }, ...this.#happened(note))));
+  }
+
+  /** A change of the timer, as a sentence. */
+  #happened({ from, seconds }) {
+    const isOurs = from === this.#model.me.whisperId;
+    const text = words.timerSet[isOurs ? "own" : "theirs"][seconds ? "on" : "off"];
+    return sentence(text, { name: this.#model.nameOf(from), time: timeSpan(seconds) });
   }
 
   /** Author, text, edited, time, state: in the order in which they are read out. */
@@ -394,7 +408,7 @@ export class ChatView {
   get #orders() {
     return {
       me: this.#model.me.whisperId, reply: (message) => this.#write({ message, isEdit: false }),
-      edit: (message) => this.#write({ message, isEdit: true }), refuse: (error) => this.#refuse(error.message),
+      edit: (message) => this.#write({ message, isEdit: true }), model: this.#model, refuse: (error) => this.#refuse(error.message),
     };
   }
 

@@ -1,8 +1,8 @@
-// Dialogs: somebody new, our own ID, a contact, and settings.
+// Dialogs: somebody new, our own ID, and settings.
 import { ask, rpc } from "./door.js";
 import { applyLooks } from "./looks.js";
 import { words } from "./text.js";
-import { button, dialog, el, field, say, sentence } from "./view.js";
+import { button, dialog, el, field, say } from "./view.js";
 
 /** As people write it, with or without dashes, in either case. */
 function asID(text) {
@@ -11,7 +11,7 @@ function asID(text) {
 }
 
 /** A link that adds somebody. @returns {Promise<any>} what it says; a sentence if it opens something else */
-async function personIn(text) {
+export async function personIn(text) {
   const link = await rpc("link_read", { text }).catch(() => ({}));
   if (link.kind !== "add") return words.noPerson;
   return link.isOurs ? words.itIsYou : link.isOtherServer ? words.otherServer(link.server) : link;
@@ -61,11 +61,7 @@ export function addPerson(model, done) {
 }
 
 /** @param {import("./model.js").Model} model */
-export function myID(model) {
-  dialog(words.yourID, ...idParts(model));
-}
-
-function idParts({ me }) {
+export function myID({ me }) {
   const id = me.whisperId ?? me.likelyId ?? "";
   const copy = (label, text, props) => {
     const copied = button(label, async () => {
@@ -80,34 +76,8 @@ function idParts({ me }) {
   if (me.whisperId) {
     Promise.all([import("./codes.js"), link()]).then(async ([{ codeOf }, text]) => code.append(await codeOf(text, words.codeName))).catch(() => {});
   }
-  return [
-    el("p", {}, me.whisperId ? words.yourIDText : words.noID), code,
-    el("p", { class: "code", id: "my-id" }, id), el("div", { class: "buttons" }, copy(words.copy, () => id), me.whisperId && copy(words.copyLink, link, { id: "copy-link" })),
-  ];
-}
-
-/** A contact, and the number that both compare. */
-export async function person(model, whisperId) {
-  const { number } = await rpc("contact_safety", { whisperId });
-  const name = model.nameOf(whisperId);
-  const contact = model.contacts.get(whisperId);
-  const match = button(contact?.isVerified ? `✓ ${words.verified}` : words.match, async () => {
-    await rpc("contact_verify", { whisperId, isVerified: true });
-    await model.readList();
-    match.replaceChildren(`✓ ${words.verified}`);
-  });
-  const scanTheirs = async () => (await import("./codes.js")).scan(words.scanHint, async (text) => {
-    const link = await personIn(text);
-    if (link.whisperId !== whisperId) return link.whisperId ? words.otherPerson : link;
-    await ask("contact_add", { link: text, source: "scan" });
-    await model.readList();
-    match.replaceChildren(`✓ ${words.verified}`);
-    say(words.reallyThem(name));
-  });
-  dialog(
-    words.about(name), el("p", { class: "code" }, whisperId), el("h3", {}, ...sentence(words.safetyTitle, { name })),
-    el("p", { class: "code number" }, number.split(" ").map((group) => [el("span", {}, group), " "])), el("p", { class: "hint" }, words.safety),
-    el("div", { class: "buttons" }, match, button(words.scan, scanTheirs, { id: "scan" }), button(words.myCode, () => myID(model))));
+  dialog(words.yourID, el("p", {}, me.whisperId ? words.yourIDText : words.noID), code, el("p", { class: "code", id: "my-id" }, id),
+    el("div", { class: "buttons" }, copy(words.copy, () => id), me.whisperId && copy(words.copyLink, link, { id: "copy-link" })));
 }
 
 /** @param {{quit: () => void, notices: (shows: string) => Promise<boolean>}} orders */
@@ -127,7 +97,8 @@ export async function settings(state, model, { quit, notices }) {
   }, { id: "notices" });
   const sure = el("p", { class: "hint" }, words.quitSure);
   dialog(
-    words.settings, el("h3", {}, words.yourID), ...idParts(model), theme, size, told, denied,
+    words.settings, el("p", { class: "code" }, model.me.whisperId ?? ""), el("div", { class: "buttons" }, button(words.myCode, () => myID(model))),
+    theme, size, told, denied,
     toggle(words.receipts, kept.settings.readReceipts, (readReceipts) => rpc("settings_set", { readReceipts })),
     toggle(words.typingSetting, kept.settings.typing, (typing) => rpc("settings_set", { typing })),
     toggle(words.relayCalls, kept.settings.relayCalls, (relayCalls) => rpc("settings_set", { relayCalls })),
@@ -141,7 +112,7 @@ export function choice(label, options, value, change, props = {}) {
   return el("label", { class: "row" }, el("span", {}, label), select);
 }
 
-function toggle(label, value, change) {
+export function toggle(label, value, change) {
   const box = el("input", { type: "checkbox", checked: value, change: () => change(box.checked) });
   return el("label", { class: "row" }, el("span", {}, label), box);
 }

@@ -56,8 +56,10 @@ export async function group(model, groupId, left) {
   const row = ({ whisperId, role: theirs }) => {
     const isMe = whisperId === model.me.whisperId;
     const name = isMe ? words.you.replace(":", "") : model.nameOf(whisperId);
+    const isAdmin = theirs === "admin";
+    const rank = role === "owner" && !isMe && button(isAdmin ? words.noAdmin : words.makeAdmin, () => change({ [isAdmin ? "members" : "admins"]: [whisperId] }), { "data-rank": whisperId });
     const out = mayChange && !isMe && theirs !== "owner" && twice("✕", words.takeOut(name), () => change({ remove: [whisperId] }), { class: "sign", "aria-label": words.takeOut(name) });
-    return el("li", { class: "row" }, bdi(name), el("span", { class: "hint" }, words.roles[theirs]), out);
+    return el("li", { class: "row" }, bdi(name), el("span", { class: "hint" }, words.roles[theirs]), rank, out);
   };
   const others = friends(model).filter(({ whisperId }) => !members.some((member) => member.whisperId === whisperId));
   const { box, chosen } = people(others);
@@ -66,6 +68,15 @@ export async function group(model, groupId, left) {
     shown.close();
     left();
     return model.readList();
-  }).catch((error) => fault.replaceChildren(error.message)));
-  const shown = dialog(model.nameOf(groupId), el("ul", { class: "members" }, members.map(row)), adds, fault, el("div", { class: "buttons" }, leave));
+  }).catch((error) => fault.replaceChildren(error.message)), { id: "leave-group" });
+  const title = field(words.groupTitle, { required: true, maxlength: 64, name: "title", value: model.nameOf(groupId) });
+  const rename = (event) => {
+    event.preventDefault();
+    change({ title: title.input.value.trim() });
+  };
+  const { chatParts, clearButton } = await import("./about.js");
+  const shown = dialog(model.nameOf(groupId),
+    mayChange && el("form", { class: "beside", novalidate: true, submit: rename }, title.box, el("button", { id: "rename" }, words.rename)),
+    el("ul", { class: "members" }, members.map(row)), adds, fault, ...chatParts(model, groupId, mayChange),
+    el("div", { class: "buttons" }, clearButton(model, groupId, () => shown.close()), leave));
 }

@@ -154,6 +154,9 @@ export class Model {
         this.readListSoon();
         if (chatOf(event.message) === this.open?.chat) this.open.take(event.message);
         break;
+      case "timerChanged":
+        if (event.chat === this.open?.chat) this.open.time(event);
+        break;
       case "messagesExpired":
         this.readListSoon();
         if (event.chat === this.open?.chat) this.open.forget(event.messages);
@@ -192,6 +195,8 @@ export class Model {
   }
 }
 
+const noteKey = ({ number, from, seconds }) => `${number} ${from} ${seconds}`;
+
 /** The open chat: a part of its messages without a gap. Reads are done one after the other. */
 export class Open {
   /** @type {any[]} */
@@ -199,6 +204,10 @@ export class Open {
   hasOlder = false;
   hasNewer = false;
   hasRead = false;
+  /** Seconds after which new messages disappear; 0 if they stay. */
+  timer = 0;
+  /** Changes of the timer, each behind the message of its number. @type {any[]} */
+  notes = [];
   /** Where reading had ended when the chat was opened. @type {number | undefined} */
   firstUnread;
   /** Messages that came while the end was not in sight. */
@@ -305,6 +314,10 @@ export class Open {
       const { after } = place;
       const bounds = typeof after === "function" ? { after: after() } : place;
       const page = await rpc("chat_get", { chat: this.chat, limit: pageSize, ...bounds });
+      this.timer = page.timer ?? 0;
+      if (bounds.after === undefined && bounds.before === undefined) this.notes = [];
+      const known = new Set(this.notes.map(noteKey));
+      this.notes.push(...(page.notes ?? []).filter((note) => !known.has(noteKey(note))));
       use({ ...page, messages: page.messages.filter(({ number }) => !this.#gone.has(number)) });
       this.#gone.clear();
       this.hasRead = true;
@@ -322,6 +335,12 @@ export class Open {
   take(message) {
     if (this.#isReading) this.#stale.set(keyOf(message), message);
     else this.#put(message);
+  }
+
+  /** Somebody has set the timer. */
+  time({ from, seconds }) {
+    this.timer = seconds;
+    this.notes.push({ number: this.messages.at(-1)?.number ?? 0, time: Date.now(), from, seconds });
   }
 
   /** The time of these messages is over. @param {{number: number}[]} messages */

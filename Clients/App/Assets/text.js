@@ -168,6 +168,38 @@ export const words = {
   banned: (until) => `The operators of this server have banned your identity${until ? ` until ${until}` : ""}. Nothing you send arrives, and nothing reaches you.`,
   stopped: "Whisper isn't running on this computer any more. Open it from your apps, or run: whisper app",
 
+  // About a chat
+  rename: "Rename",
+  saved: "Saved",
+  pin: "Keep at the top",
+  mute: "Mute",
+  timer: "Messages disappear after",
+  timerOff: "They stay",
+  timerHint: "For everybody in this chat, from when a message was read. Other people's apps may not do it, and a screenshot keeps it.",
+  timerSet: {
+    own: { on: "You set messages to disappear after {time}.", off: "You turned disappearing messages off." },
+    theirs: { on: "{name} set messages to disappear after {time}.", off: "{name} turned disappearing messages off." },
+  },
+  disappear: (time) => `disappears after ${time}`,
+  clear: "Clear chat",
+  clearSure: "Clear it here",
+  blockSure: "Block this person",
+  blockAndReport: "Block and report",
+  removePerson: "Remove contact",
+  removeSure: "Remove this contact",
+  report: "Report",
+  reportThis: "Report this message",
+  reportTitle: (name) => `Report ${name}`,
+  reportPerson: "The operators of this server see who is reported, who reports, the reason and your note. They see no message.",
+  reportMessage: "The operators of this server see who is reported, who reports, the reason, your note, and when this message was sent. They can't read it.",
+  reason: "Reason",
+  reportReasons: { spam: "Unwanted messages", abuse: "Threats or abuse", other: "Something else" },
+  reportNote: "Note",
+  reportHint: "The operators read it.",
+  reported: "Reported",
+  reportedText: "The operators of this server will look at it.",
+  reportOffline: "You're offline. A report can be sent when you're back.",
+
   // Windows and connection
   busy: "Whisper is already open in another window.",
   useHere: "Use here",
@@ -225,6 +257,8 @@ export const words = {
   create: "Create",
   addToGroup: "Add people",
   roles: { owner: "owner", admin: "admin", member: "" },
+  makeAdmin: "Make admin",
+  noAdmin: "Admin no more",
   takeOut: (name) => `Remove ${name}`,
   leaveGroup: "Leave the group",
   leaveSure: "Leave it. Messages stay here",
@@ -262,6 +296,12 @@ const near = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
 const midnight = (time) => new Date(time).setHours(0, 0, 0, 0);
 const daysAgo = (time) => Math.round((midnight(Date.now()) - midnight(time)) / 86_400_000);
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** A time in its largest whole unit: `1 day`. */
+export function timeSpan(seconds) {
+  const [unit, size] = [["week", 604_800], ["day", 86_400], ["hour", 3_600], ["minute", 60], ["second", 1]].find(([, each]) => seconds % each === 0);
+  return new Intl.NumberFormat(undefined, { style: "unit", unit, unitDisplay: "long" }).format(seconds / size);
+}
 
 /** Minutes and seconds. */
 export const lengthOf = (ms) => `${Math.floor(ms / 60_000)}:${String(Math.floor(ms / 1_000) % 60).padStart(2, "0")}`;

@@ -7,6 +7,9 @@
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
 static const struct app_asset assets[] = {
+    {"about.js", (const unsigned char[]) {
+#embed "../Assets/about.js" suffix(, 0)
+    }},
     {"actions.js", (const unsigned char[]) {
 #embed "../Assets/actions.js" suffix(, 0)
     }},

@@ -419,7 +419,7 @@ import Testing
             try await ann.browser.press("\u{E00C}")
             // A group is left after a second word, and what was said stays.
             try await bob.browser.click("#pane .who")
-            try await bob.browser.click("dialog .buttons button")
+            try await bob.browser.click("#leave-group")
             try await bob.browser.click("dialog .loud")
             try await ann.shows("one member") { try await ann.content(of: "#pane .who") == "HikingGroup, only you" }
             try await bob.browser.click(row)
@@ -450,14 +450,22 @@ import Testing
                 try await ann.browser.prefer(dark: isDark)
                 try await ann.browser.resize(width: width, height: height)
                 try await Self.look(ann, "chat-\(name)", axe)
+                try await ann.browser.click("#pane .who")
+                try await Self.look(ann, "person-\(name)", axe)
+                try await ann.browser.click("#report")
+                try await Self.look(ann, "report-\(name)", axe)
+                try await ann.browser.value(of: "document.querySelectorAll('dialog').forEach((each) => each.close())")
                 try await ann.browser.click(width < 640 ? ".back" : "#list header [aria-label=Menu]")
                 try await Self.look(ann, width < 640 ? "list-\(name)" : "settings-\(name)", axe)
                 if width < 640 {
                     try await ann.browser.click("#list .chats button")
                 } else {
-                    try await ann.browser.press("\u{E00C}")
-                    try await ann.browser.click("#add")
-                    try await Self.look(ann, "add-\(name)", axe)
+                    for (place, picture) in [("#add", "add"), ("[aria-label='My Whisper ID']", "code")] {
+                        try await ann.browser.press("\u{E00C}")
+                        try await ann.browser.click("#list header \(place)")
+                        try await ann.shows(picture) { try await ann.browser.count("dialog :is(form, .qr)") == 1 }
+                        try await Self.look(ann, "\(picture)-\(name)", axe)
+                    }
                     try await ann.browser.press("\u{E00C}")
                 }
             }
@@ -508,7 +516,7 @@ import Testing
         "chat-light", "chat-dark", "chat-phone", "list-phone", "words-light", "words-dark", "words-phone",
         "settings-dark", "group-light", "live-light", "live-dark", "live-phone", "listen-light", "listen-dark",
         "listen-phone", "files-light", "files-dark", "files-narrow", "call-light", "call-dark", "call-phone",
-        "ringing-light",
+        "ringing-light", "person-light", "code-light",
     ]
 
     /// Looks at a screen as axe-core does, and leaves a picture if somebody wants one.

@@ -1,0 +1,150 @@
+import Foundation
+import LocalStack
+import TestKit
+import Testing
+
+/// What one may do about a person, a chat or a group.
+extension AppCluster {
+    private func friends(_ body: (_ ann: AppWindow, _ bob: AppWindow) async throws -> Void) async throws {
+        try await AppWindow.two { ann, bob in
+            let (annID, bobID) = (try await ann.id, try await bob.id)
+            try await ann.add(bobID, as: "Bob")
+            try await bob.add(annID, as: "Ann")
+            try await body(ann, bob)
+            for page in [ann, bob] { try await page.hasNoComplaints() }
+        }
+    }
+
+    @Test func aPersonIsRenamedMutedBlockedAndRemoved() async throws {
+        try await self.friends { ann, bob in
+            let annID = try await ann.id
+            try await ann.say("One")
+            try await bob.shows(messages: ["One"])
+            // Both see the same number, as the core has it.
+            var numbers: Set<String> = []
+            for (page, other) in [(ann, try await bob.id), (bob, annID)] {
+                try await page.opensDetails()
+                let number = try await page.texts("dialog .number span").joined(separator: " ")
+                #expect(try await page.ask("contact_safety", #"{"whisperId":"\#(other)"}"#).contains(number))
+                numbers.insert(number)
+                try await page.browser.press("\u{E00C}")
+            }
+            #expect(numbers.count == 1 && numbers.allSatisfy { $0.count > 60 }, "\(numbers)")
+            try await bob.opensDetails()
+            try await bob.browser.type("Ann of the ferry", into: "dialog [name=name]")
+            try await bob.browser.click("#rename")
+            try await bob.shows("the name") { try await bob.content(of: "#pane .title") == "Ann of the ferry" }
+            for (number, sign) in [(1, "Pinned"), (2, "Muted")] {
+                try await bob.browser.click("dialog label.row:nth-of-type(\(number)) input")
+                try await bob.shows(sign) {
+                    try await bob.browser.count("[data-key='\(annID)'] [aria-label=\(sign)]") == 1
+                }
+            }
+            // Each end asks once more.
+            try await bob.browser.click("#block")
+            #expect(try await bob.browser.count("[data-key='\(annID)'] [aria-label=Blocked]") == 0)
+            try await bob.browser.click("dialog .loud")
+            try await bob.shows("blocked") { try await bob.content(of: "#pane .bar").contains("blocked this person") }
+            try await ann.say("Into nothing")
+            try await ann.shows(state: "Delivered")
+            try await bob.browser.click("#pane .bar button")
+            try await bob.shows("the composer") { try await !bob.browser.isHidden("#text") }
+            try await ann.say("And back")
+            try await bob.shows(messages: ["One", "And back"])
+            try await bob.opensDetails()
+            try await bob.browser.click("#remove")
+            try await bob.browser.click("dialog .loud")
+            try await bob.shows("no contact") { try await !bob.ask("contact_list").contains(annID) }
+        }
+    }
+
+    @Test func aTimerIsSetAndSeenOnBothSides() async throws {
+        try await self.friends { ann, bob in
+            try await ann.say("Stays")
+            try await bob.shows(messages: ["Stays"])
+            try await ann.opensDetails()
+            try await ann.browser.click("#timer option[value='86400']")
+            try await ann.browser.press("\u{E00C}")
+            for (page, text) in [
+                (ann, "You set messages to disappear after 1 day."),
+                (bob, "Ann set messages to disappear after 1 day."),
+            ] {
+                try await page.shows(text) { try await page.texts("article .event") == [text] }
+                try await page.shows("the timer") {
+                    try await page.content(of: "#pane .status").contains("disappears after 1 day")
+                }
+            }
+            try await bob.say("Goes")
+            try await ann.shows(messages: ["> Stays", "Goes"])
+            // It stands where it was set, also after a reload.
+            try await bob.browser.reload()
+            try await bob.browser.keepFocus()
+            try await bob.shows("the note") { try await bob.content(of: "article .event").contains("Ann set") }
+            #expect(try await bob.browser.count("article:first-of-type .event") == 1)
+            try await bob.opensDetails()
+            #expect(try await bob.browser.value(of: "return document.querySelector('#timer').value").string == "86400")
+            try await bob.browser.click("#timer option[value='0']")
+            try await ann.shows("the end of it") {
+                try await ann.texts("article .event").last == "Bob turned disappearing messages off."
+            }
+        }
+    }
+
+    /// The operators get what a person agreed to, and no more.
+    @Test func aStrangerIsBlockedAndReported() async throws {
+        try await AppWindow.two { ann, bob in
+            let (annID, bobID) = (try await ann.id, try await bob.id)
+            try await ann.add(bobID, as: "Bob")
+            try await ann.say("Buy my secret words")
+            let row = "[data-key='\(annID)'] button"
+            try await bob.shows("a request") { try await bob.browser.count(row) == 1 }
+            try await bob.browser.click(row)
+            try await bob.browser.click("#block-and-report")
+            try await bob.shows("what is told") {
+                try await bob.content(of: "dialog form").contains("They can't read it.")
+            }
+            try await bob.browser.click("#reason option[value=abuse]")
+            try await bob.browser.type("Third time today", into: "dialog [name=note]")
+            try await bob.browser.click("#send-report")
+            try await bob.shows("thanks") { try await bob.content(of: "dialog h2") == "Reported" }
+            try await bob.browser.press("\u{E00C}")
+            try await bob.shows("blocked") { try await bob.content(of: "#pane .bar").contains("blocked this person") }
+            let report = try await Cluster.database(
+                "SELECT reason, note, convert_from(evidence, 'UTF8') FROM auth.reports WHERE note = 'Third time today'")
+            #expect(report.contains("abuse") && report.contains("ciphertext") && report.contains(annID), "\(report)")
+            #expect(!report.contains("secret words"))
+        }
+    }
+
+    @Test func aGroupIsRenamedAndItsRolesChange() async throws {
+        try await self.friends { ann, bob in
+            let bobID = try await bob.id
+            try await ann.browser.click("#add")
+            try await ann.browser.click("#new-group")
+            try await ann.browser.type("Hiking", into: "dialog [name=title]")
+            try await ann.browser.click("dialog [value='\(bobID)']")
+            try await ann.browser.click("dialog form .main")
+            try await ann.shows("the group") { try await ann.content(of: "#pane .title") == "Hiking" }
+            try await ann.opensDetails()
+            try await ann.browser.click("[data-rank='\(bobID)']")
+            try await ann.shows("the change") { try await ann.browser.count("dialog") == 0 }
+            try await bob.shows("the group") { try await bob.browser.count("[data-key^='grp-'] button") == 1 }
+            try await bob.browser.click("[data-key^='grp-'] button")
+            try await bob.opensDetails()
+            try await bob.shows("his role") { try await bob.content(of: ".members").contains("Youadmin") }
+            try await bob.browser.type("Swimming", into: "dialog [name=title]")
+            try await bob.browser.click("#rename")
+            for page in [ann, bob] {
+                try await page.shows("the title") { try await page.content(of: "#pane .title") == "Swimming" }
+            }
+        }
+    }
+}
+
+extension AppWindow {
+    /// What is known of the person or group of the open chat.
+    fileprivate func opensDetails() async throws {
+        try await self.browser.click("#pane .who")
+        try await self.shows("details") { try await self.browser.count("dialog #rename") == 1 }
+    }
+}
