@@ -74,6 +74,29 @@ struct ChatWords {
         message.state == nil && message.isDirect && self.strangers.contains(message.peer)
     }
 
+    func text(of note: ChatNote) -> String {
+        switch note.kind {
+        case .timer(let seconds): return self.timer(by: note.person, seconds: seconds)
+        case .call(let call):
+            let kind = call.isVideo ? "video call" : "voice call"
+            let name = note.person == self.ownID ? "You" : self.name(note.person)
+            let missed = call.outcome == .missed ? "missed " : ""
+            return "\(timeOfDay(note.time)) \(name): \(missed)\(kind)\(Self.end(of: call))"
+        }
+    }
+
+    private static func end(of call: CallNote) -> String {
+        switch call.outcome {
+        case .talked: ", \(call.seconds / 60):\(call.seconds % 60 < 10 ? "0" : "")\(call.seconds % 60)"
+        case .missed: ""
+        case .declined: ", declined"
+        case .busy: ", busy"
+        case .noAnswer: ", no answer"
+        case .cancelled: ", cancelled"
+        case .failed: ", not connected"
+        }
+    }
+
     /// Somebody has set the timer of the chat.
     func timer(by person: WhisperID, seconds: Int64) -> String {
         "\(person == self.ownID ? "You" : self.name(person)): \(ChatTimer.sentence(seconds: seconds))"

@@ -242,7 +242,7 @@ actor LiveChat {
     }
 
     private func say(_ note: ChatNote) {
-        self.say(self.words.timer(by: note.person, seconds: note.seconds), self.style.dim)
+        self.say(self.words.text(of: note), self.style.dim)
     }
 
     private func warn(of keepers: [WhisperID]) {

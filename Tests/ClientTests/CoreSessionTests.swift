@@ -480,6 +480,15 @@ import Testing
         _ = try await self.kit.next(bob, "callIncoming")
         try await self.kit.perform(ann, "disconnect")
         #expect(try await self.kit.next(bob, "callEnded").event["reason"]?.string == "cancelled")
+        // The outcome of each stands in the history of both, also after their events.
+        for (core, other, outcomes) in [
+            (ann, bobID, ["talked", "declined", "failed", "cancelled"]),
+            (bob, annID, ["talked", "declined", "missed"]),
+        ] {
+            let notes = try await self.kit.perform(core, #"chat_get {"chat":"\#(other)"}"#)["notes"]?.elements ?? []
+            #expect(notes.compactMap { $0["outcome"]?.string } == outcomes)
+            #expect(notes.allSatisfy { $0["kind"] == .string("call") && $0["from"] == .string(annID) })
+        }
         await ann.close()
         await bob.close()
     }

@@ -2,7 +2,7 @@
 import * as actions from "./actions.js";
 import { rpc } from "./door.js";
 import { keyOf } from "./model.js";
-import { dayOf, gist, sameDay, timeOf, timeSpan, wholeTime, words } from "./text.js";
+import { called, dayOf, gist, sameDay, timeOf, timeSpan, wholeTime, words } from "./text.js";
 import { bdi, button, el, keyed, say, sentence, set, signButton, write } from "./view.js";
 
 /** One author within so long is one group. */
@@ -47,6 +47,8 @@ export class ChatView {
   #context;
   #act;
   #none;
+  /** What happened before the first message. */
+  #early;
   #shownTo = 0;
   #files;
   #picker;
@@ -61,7 +63,8 @@ export class ChatView {
     this.#feed = el("div", { role: "feed", class: "feed", keydown: (event) => this.#keyInFeed(event), mouseover: (event) => this.#offer(event), focusin: (event) => this.#offer(event), "aria-busy": "false" });
     this.#act = signButton("more", words.actions, () => this.#openMenu(this.#act.closest("article")), { class: "sign act", "aria-haspopup": "dialog" });
     this.#none = el("p", { class: "none", hidden: true }, words.noMessages);
-    this.#scroll = el("div", { class: "scroll", scroll: () => this.#scrolled() }, this.#none, this.#feed);
+    this.#early = el("div");
+    this.#scroll = el("div", { class: "scroll", scroll: () => this.#scrolled() }, this.#none, this.#early, this.#feed);
     new ResizeObserver(() => {
       if (this.#isAtEnd) this.#scroll.scrollTop = this.#scroll.scrollHeight;
     }).observe(this.#scroll);
@@ -203,13 +206,19 @@ export class ChatView {
       const isNewDay = !before || !sameDay(before.time, message.time);
       const isFirstNew = message.number === firstUnread;
       const isFirst = isNewDay || isFirstNew || authorOf(before) !== authorOf(message) || message.time - before.time > groupFor;
-      const notes = this.#open.notes.filter(({ number }) => (number >= message.number || !before) && !(number >= messages[place + 1]?.number));
+      const notes = this.#open.notes.filter(({ number }) => number >= message.number && !(number >= messages[place + 1]?.number));
       return { message, isNewDay, isFirstNew, isFirst, isLastOwn: message === lastOwn, notes };
     });
     const items = rows.map((row) => ({ key: keyOf(row.message), ...row }));
     keyed(this.#feed, items, ({ key }) => key, () => el("article", { tabindex: -1, "aria-setsize": -1 }), (element, item) => this.#update(element, item));
     this.#files?.draw(messages);
-    this.#none.hidden = items.length > 0;
+    const early = this.#open.notes.filter(({ number }) => !(number >= messages[0]?.number));
+    const look = JSON.stringify(early);
+    if (this.#early.look !== look) {
+      this.#early.look = look;
+      this.#early.replaceChildren(...early.map((note) => this.#event(note)));
+    }
+    this.#none.hidden = items.length + early.length > 0;
     this.#feed.hidden = items.length === 0;
     this.#keepTabStop();
     this.#place(anchor);
@@ -229,11 +238,17 @@ export class ChatView {
       item.isNewDay ? el("h2", { class: "day" }, dayOf(message.time)) : "",
       item.isFirstNew ? el("p", { class: "new" }, words.newMessages) : "",
       el("div", { class: "bubble" }, ...this.#parts(message, item)),
-      ...item.notes.map((note) => el("p", { class: "event" }, ...this.#happened(note))));
+      ...item.notes.map((note) => this.#event(note)));
   }
 
-  /** A change of the timer, as a sentence. */
-  #happened({ from, seconds }) {
+  #event(note) {
+    return el("p", { class: "event" }, ...this.#happened(note));
+  }
+
+  /** A change of the timer, or a call, as a sentence. */
+  #happened(note) {
+    if (note.kind === "call") return [el("time", {}, timeOf(note.time)), ` ${called(note)}`];
+    const { from, seconds } = note;
     const isOurs = from === this.#model.me.whisperId;
     const text = words.timerSet[isOurs ? "own" : "theirs"][seconds ? "on" : "off"];
     return sentence(text, { name: this.#model.nameOf(from), time: timeSpan(seconds) });

@@ -157,6 +157,10 @@ export class Model {
       case "timerChanged":
         if (event.chat === this.open?.chat) this.open.time(event);
         break;
+      case "callNoted":
+        this.readListSoon();
+        if (event.chat === this.open?.chat) this.open.note(event.note);
+        break;
       case "messagesExpired":
         this.readListSoon();
         if (event.chat === this.open?.chat) this.open.forget(event.messages);
@@ -195,7 +199,7 @@ export class Model {
   }
 }
 
-const noteKey = ({ number, from, seconds }) => `${number} ${from} ${seconds}`;
+const noteKey = ({ number, from, seconds, kind, time }) => `${number} ${from} ${seconds} ${kind === "call" ? time : ""}`;
 
 /** The open chat: a part of its messages without a gap. Reads are done one after the other. */
 export class Open {
@@ -206,7 +210,7 @@ export class Open {
   hasRead = false;
   /** Seconds after which new messages disappear; 0 if they stay. */
   timer = 0;
-  /** Changes of the timer, each behind the message of its number. @type {any[]} */
+  /** Changes of the timer and calls, each behind the message of its number. @type {any[]} */
   notes = [];
   /** Where reading had ended when the chat was opened. @type {number | undefined} */
   firstUnread;
@@ -340,7 +344,12 @@ export class Open {
   /** Somebody has set the timer. */
   time({ from, seconds }) {
     this.timer = seconds;
-    this.notes.push({ number: this.messages.at(-1)?.number ?? 0, time: Date.now(), from, seconds });
+    this.note({ kind: "timer", number: this.messages.at(-1)?.number ?? 0, time: Date.now(), from, seconds });
+  }
+
+  /** Something happened behind the latest message. */
+  note(note) {
+    this.notes.push(note);
   }
 
   /** The time of these messages is over. @param {{number: number}[]} messages */

@@ -3,7 +3,7 @@ import { ChatView } from "./chat.js";
 import { leave, read, rpc, seated } from "./door.js";
 import { applyLooks } from "./looks.js";
 import { chatOf, Model, Open } from "./model.js";
-import { gist, timeInList, words } from "./text.js";
+import { called, gist, timeInList, words } from "./text.js";
 import { alarm, bdi, button, draw, el, field, keyed, page, say, sentence, set, signButton } from "./view.js";
 
 /** A short loss of the server is nobody's business. */
@@ -432,7 +432,8 @@ export function picture(name) {
 
 function lastLine(row) {
   if (row.draft) return [el("em", {}, words.draft), " ", bdi(row.draft)];
-  const { latest } = row;
+  const { latest, note } = row;
+  if (note?.kind === "call") return called(note);
   if (!latest) return "";
   const text = { text: gist(latest), deleted: words.deleted, unreadable: words.unreadable }[latest.kind] ?? words.other;
   if (latest.direction === "in") return bdi(text);

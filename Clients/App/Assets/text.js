@@ -72,6 +72,8 @@ export const words = {
   photo: "Photo",
   voiceNote: "Voice note",
   call: { phone: "Voice call", video: "Video call" },
+  missed: { phone: "Missed voice call", video: "Missed video call" },
+  callOutcomes: { declined: "declined", busy: "busy", noAnswer: "no answer", cancelled: "cancelled", failed: "not connected" },
   edited: "edited",
   tooLong: (bytes) => `${bytes.toLocaleString()} of 8,000 bytes: too long to send.`,
   length: (bytes) => `${bytes.toLocaleString()} of 8,000 bytes`,
@@ -296,6 +298,13 @@ const near = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
 const midnight = (time) => new Date(time).setHours(0, 0, 0, 0);
 const daysAgo = (time) => Math.round((midnight(Date.now()) - midnight(time)) / 86_400_000);
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** A call in the history: `Missed voice call`, `Video call, 3:12`. */
+export function called({ isVideo, outcome, seconds }) {
+  const kind = words.call[isVideo ? "video" : "phone"];
+  if (outcome === "missed") return words.missed[isVideo ? "video" : "phone"];
+  return `${kind}, ${outcome === "talked" ? lengthOf(seconds * 1_000) : words.callOutcomes[outcome]}`;
+}
 
 /** A time in its largest whole unit: `1 day`. */
 export function timeSpan(seconds) {

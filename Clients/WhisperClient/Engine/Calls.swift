@@ -9,6 +9,8 @@ package enum CallNews: Sendable, Equatable {
     case answered(UUIDText, answer: String)
     case candidate(UUIDText, String)
     case ended(UUIDText, with: WhisperID, PeerCalls.EndReason)
+    /// It stands in the history of the chat with them.
+    case noted(ChatNote, with: WhisperID)
 }
 
 /// Why a call was not made, or not changed.
@@ -199,10 +201,13 @@ package final class Calls {
             case .answered(let id):
                 self.offers[id] = nil
                 host.publish(.passing(.call(.answered(id, answer: text))))
-            case .over(let id, let peer, let reason):
-                self.offers[id] = nil
-                if self.ringing?.id == id { self.ringing = nil }
-                host.publish(.passing(.call(.ended(id, with: peer, reason))))
+            case .over(let call, let reason):
+                self.offers[call.id] = nil
+                if self.ringing?.id == call.id { self.ringing = nil }
+                host.publish(.passing(.call(.ended(call.id, with: call.peer, reason))))
+                self.note(CallNote(call, reason, at: .now), with: call.peer, isOurs: call.isOurs, host)
+            case .missed(let peer, let isVideo):
+                self.note(CallNote(isVideo: isVideo, outcome: .missed), with: peer, isOurs: false, host)
             case .sendEnd(let id, let peer, let reason):
                 guard host.isOnline, let contact = (try? self.store.contacts.contact(peer)) ?? nil else {
                     continue
@@ -210,6 +215,14 @@ package final class Calls {
                 self.send(CallEnd.self, "", of: id, to: contact, reason: reason.rawValue, host)
             }
         }
+    }
+
+    private func note(_ call: CallNote, with peer: WhisperID, isOurs: Bool, _ host: isolated some ServerHost) {
+        guard let own = host.id else { return }
+        let noted = host.withStore {
+            try self.store.note(call, by: isOurs ? own : peer, at: host.serverNow, in: .direct(peer))
+        }
+        if let noted { host.publish(.passing(.call(.noted(noted, with: peer)))) }
     }
 
     private func send<Frame: SignedCallFrame>(

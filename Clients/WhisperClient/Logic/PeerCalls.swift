@@ -15,6 +15,8 @@ package struct PeerCall: Sendable, Equatable {
     package let isOurs: Bool
     package let isVideo: Bool
     package fileprivate(set) var stage: Stage
+    /// Since when they talk.
+    package fileprivate(set) var talkingSince: ContinuousClock.Instant?
     /// When it ends by itself.
     fileprivate var endsAt: ContinuousClock.Instant
     /// Network paths that were told, in each direction.
@@ -39,7 +41,10 @@ package struct PeerCalls: Sendable {
         case rings(UUIDText)
         case ringsThere(UUIDText)
         case answered(UUIDText)
-        case over(UUIDText, with: WhisperID, EndReason)
+        /// The call as it was last.
+        case over(PeerCall, EndReason)
+        /// Somebody called while there was another call.
+        case missed(WhisperID, isVideo: Bool)
         /// Tell the other side that it is over.
         case sendEnd(UUIDText, to: WhisperID, EndReason)
     }
@@ -79,12 +84,18 @@ package struct PeerCalls: Sendable {
     }
 
     package mutating func answer(_ id: UUIDText, at now: Instant) throws(Refusal) {
-        guard var call = self[id] else { throw .unknown }
+        guard let call = self[id] else { throw .unknown }
         guard call.ringsHere else { throw .wrongStage }
         guard !self.calls.values.contains(where: { !$0.ringsHere }) else { throw .busy }
+        self.talk(call, at: now)
+    }
+
+    private mutating func talk(_ call: PeerCall, at now: Instant) {
+        var call = call
         call.stage = .talking
+        call.talkingSince = now
         call.endsAt = now + ClientLimits.callMax
-        self.calls[id.folded] = call
+        self.calls[call.id.folded] = call
     }
 
     /// A network path of ours is to be told.
@@ -116,7 +127,7 @@ package struct PeerCalls: Sendable {
         var actions: [Action] = []
         if let own = self.calls.values.first(where: { !$0.ringsHere }) {
             let doCross = own.peer == peer && own.isOurs && own.stage != .talking
-            guard doCross else { return self.refuse(id, from: peer) }
+            guard doCross else { return self.refuse(id, from: peer, isVideo: isVideo) }
             // The lower id lives, on both sides.
             guard id.folded < own.id.folded else {
                 self.remember(id)
@@ -124,7 +135,9 @@ package struct PeerCalls: Sendable {
             }
             actions = self.close(own, .busy, tells: false)
         }
-        guard !self.calls.values.contains(where: \.ringsHere) else { return actions + self.refuse(id, from: peer) }
+        guard !self.calls.values.contains(where: \.ringsHere) else {
+            return actions + self.refuse(id, from: peer, isVideo: isVideo)
+        }
         self.calls[id.folded] = PeerCall(
             id: id, peer: peer, isOurs: false, isVideo: isVideo, stage: .ringing, endsAt: now + ClientLimits.ringingMax)
         return actions + [.rings(id)]
@@ -138,10 +151,8 @@ package struct PeerCalls: Sendable {
     }
 
     package mutating func answered(_ id: UUIDText, from peer: WhisperID, at now: Instant) -> [Action] {
-        guard var call = self[id], call.isOurs, call.peer == peer, call.stage != .talking else { return [] }
-        call.stage = .talking
-        call.endsAt = now + ClientLimits.callMax
-        self.calls[id.folded] = call
+        guard let call = self[id], call.isOurs, call.peer == peer, call.stage != .talking else { return [] }
+        self.talk(call, at: now)
         return [.answered(call.id)]
     }
 
@@ -177,12 +188,12 @@ package struct PeerCalls: Sendable {
         self.calls[call.id.folded] = nil
         self.remember(call.id)
         let told: [Action] = tells ? [.sendEnd(call.id, to: call.peer, reason)] : []
-        return told + [.over(call.id, with: call.peer, reason)]
+        return told + [.over(call, reason)]
     }
 
-    private mutating func refuse(_ id: UUIDText, from peer: WhisperID) -> [Action] {
+    private mutating func refuse(_ id: UUIDText, from peer: WhisperID, isVideo: Bool) -> [Action] {
         self.remember(id)
-        return [.sendEnd(id, to: peer, .busy)]
+        return [.sendEnd(id, to: peer, .busy), .missed(peer, isVideo: isVideo)]
     }
 
     private mutating func remember(_ id: UUIDText) {

@@ -331,6 +331,7 @@ package struct ClientStore: Sendable {
         migrator.registerMigration("verification") { try ContactTable.migrateVerification($0) }
         migrator.registerMigration("kept files") { try TransferTable.migrateKept($0) }
         migrator.registerMigration("profile registers") { try ProfileTable.migrate($0) }
+        migrator.registerMigration("call notes") { try ChatNoteTable.migrateCalls($0) }
         return migrator
     }
 }

@@ -112,7 +112,10 @@ package struct DisappearingTable: Sendable {
             sql: "INSERT OR REPLACE INTO chat_timers (chat, seconds, revised_at, revised_by) VALUES (?, ?, ?, ?)",
             arguments: [place.name, timer.seconds, timer.revision.time, timer.revision.id])
         try TimerPeopleTable.begin(in: place, cameAt: time, in: database)
-        if let person { try ChatNoteTable.note(timer, by: person, in: place, in: database) }
+        if let person {
+            let time = Timestamp(milliseconds: timer.revision.time)
+            try ChatNoteTable.note(.timer(timer.seconds), by: person, at: time, in: place, in: database)
+        }
         return true
     }
 

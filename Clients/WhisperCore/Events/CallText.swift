@@ -27,6 +27,10 @@ extension EventText {
             json.add("callId", id)
             json.add("chat", peer)
             json.add("reason", reason.rawValue)
+        case .noted(let note, let peer):
+            json.add("type", "callNoted")
+            json.add("chat", peer)
+            json.add("note", object: note) { Shapes.write($0, &$1) }
         }
     }
 }
@@ -69,6 +73,15 @@ extension EventDefinition {
             Self.callID, Field("chat", .whisperID, about: "With whom it was."),
             Field("reason", .choice(PeerCalls.EndReason.allCases.map(\.rawValue))),
         ], sample: #"{"type":"callEnded",\#(Self.callSample),"chat":"WSP-AAAA-AAAA-AAAA","reason":"ended"}"#)
+
+    static let callNoted = EventDefinition(
+        "callNoted",
+        about: "A call stands in the history of its chat from here on, also one that found us in another call.",
+        isKept: false,
+        [Field("chat", .whisperID, about: "The other person."), Field("note", .object(Shapes.chatNote))],
+        sample:
+            #"{"type":"callNoted","chat":"WSP-AAAA-AAAA-AAAA","note":{"number":17,"time":1767225600000,"kind":"call","from":"WSP-AAAA-AAAA-AAAA","seconds":0,"isVideo":false,"outcome":"missed"}}"#
+    )
 }
 
 /// Calls in answers.

@@ -161,16 +161,32 @@ extension Shapes {
     /// A line of the history that is no message.
     static let chatNote = ObjectSchema([
         Field("number", .integer(0...Int64.max), about: "It stands behind the message of this number."),
-        Field("time", .timestamp), Field("kind", .choice(["timer"])), Field("from", .whisperID, about: "Who did it."),
-        Field("seconds", .integer(0...ClientLimits.timerSeconds.upperBound), about: "0: new messages stay."),
+        Field("time", .timestamp), Field("kind", .choice(["timer", "call"])),
+        Field("from", .whisperID, about: "Who did it."),
+        Field(
+            "seconds", .integer(0...ClientLimits.timerSeconds.upperBound),
+            about: "Of a timer; 0: new messages stay. Of a call: how long they talked."),
+        Field("isVideo", .bool, .optional, about: "With `call`."),
+        Field(
+            "outcome", .choice(CallNote.Outcome.allCases.map(\.rawValue)), .optional,
+            about: "With `call`. `missed`: nobody took it here. `noAnswer`: nobody took ours."),
     ])
 
     static func write(_ note: ChatNote, _ json: inout JSONWriter) {
         json.add("number", note.place)
         json.add("time", note.time)
-        json.add("kind", "timer")
-        json.add("from", note.person)
-        json.add("seconds", note.seconds)
+        switch note.kind {
+        case .timer(let seconds):
+            json.add("kind", "timer")
+            json.add("from", note.person)
+            json.add("seconds", seconds)
+        case .call(let call):
+            json.add("kind", "call")
+            json.add("from", note.person)
+            json.add("seconds", call.seconds)
+            json.add("isVideo", call.isVideo)
+            json.add("outcome", call.outcome.rawValue)
+        }
     }
 
     static func write(_ chat: ChatState, _ json: inout JSONWriter) {

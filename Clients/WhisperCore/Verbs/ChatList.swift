@@ -29,6 +29,9 @@ extension Verb {
                                 "draft", .text(1...ClientLimits.textBytesMax), .optional,
                                 about: "Typed text that is not sent."),
                             Field("latest", .object(Shapes.numberedMessage)),
+                            Field(
+                                "note", .object(Shapes.chatNote), .optional,
+                                about: "What happened last, if it stands behind the latest message."),
                         ])), count: 0...CoreLimits.listMax)),
             Field("cursor", .integer(1...Int64.max), .optional, about: "For the next page, if there may be one."),
         ], errors: [.noIdentity, .store], samples: ("{}", #"{"type":"chats","chats":[]}"#),
@@ -42,12 +45,13 @@ extension Verb {
                 case .direct(let peer):
                     let contact = try opened.store.contacts.contact(peer)
                     return Chat(
-                        latest: latest, name: contact?.name, contact: contact, state: state,
-                        firstUnread: try Self.firstUnread(in: place, state, opened))
+                        latest: latest, note: try opened.store.note(behind: latest), name: contact?.name,
+                        contact: contact, state: state, firstUnread: try Self.firstUnread(in: place, state, opened))
                 case .group(let id):
                     let title = try opened.store.groups.group(id)?.title
                     return Chat(
-                        latest: latest, name: title?.isEmpty == true ? nil : title, contact: nil, state: state,
+                        latest: latest, note: try opened.store.note(behind: latest),
+                        name: title?.isEmpty == true ? nil : title, contact: nil, state: state,
                         firstUnread: try Self.firstUnread(in: place, state, opened))
                 }
             }
@@ -67,6 +71,7 @@ extension Verb {
                 if let firstUnread = chat.firstUnread { json.add("firstUnread", firstUnread) }
                 json.add("draft", chat.state.draft)
                 json.add("latest", object: chat.latest) { Shapes.write($0, &$1) }
+                if let note = chat.note { json.add("note", object: note) { Shapes.write($0, &$1) } }
             }
             if latest.count == limit, let last = latest.last { json.add("cursor", last.number) }
         })
@@ -79,6 +84,7 @@ extension Verb {
 
 private struct Chat {
     var latest: (number: Int64, message: Message)
+    var note: ChatNote?
     var name: String?
     /// `nil` for a group.
     var contact: Contact?

@@ -104,10 +104,18 @@ extension Message {
 extension ChatNote {
     init?(_ json: JSONMembers) {
         // A later release may note more.
-        guard json.string("kind") == "timer", let place = json.integer("number"), let time = json.integer("time"),
+        guard let place = json.integer("number"), let time = json.integer("time"),
             let person = json.whisperID("from"), let seconds = json.integer("seconds")
         else { return nil }
-        self.init(place: place, time: Timestamp(milliseconds: time), person: person, seconds: seconds)
+        let kind: Kind
+        switch json.string("kind") {
+        case "timer": kind = .timer(seconds)
+        case "call":
+            guard let outcome = json.string("outcome").flatMap({ CallNote.Outcome(rawValue: $0) }) else { return nil }
+            kind = .call(CallNote(isVideo: json.bool("isVideo") ?? false, outcome: outcome, seconds: seconds))
+        default: return nil
+        }
+        self.init(place: place, time: Timestamp(milliseconds: time), person: person, kind: kind)
     }
 }
 

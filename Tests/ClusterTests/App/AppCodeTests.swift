@@ -70,7 +70,7 @@ extension AppCluster {
         }
     }
 
-    /// What a page may ask for is bounded, and no picture harms the daemon.
+    /// Requests of a page are bounded, and no picture harms the daemon.
     @Test func picturesAreReadWithinTheirBounds() async throws {
         let folder = try TemporaryFolder(named: "app")
         defer { folder.remove() }
@@ -95,7 +95,7 @@ extension AppCluster {
                     ];
                     const answers = [];
                     for (const each of all) answers.push((await each()).status);
-                    // Those that come together wait for nobody.
+                    // Pictures that come together wait for nobody.
                     const together = await Promise.all(Array.from({ length: 8 }, () => picture(640, 480)));
                     answers.push(together.every(({ status }) => [204, 429].includes(status)));
                     return answers;

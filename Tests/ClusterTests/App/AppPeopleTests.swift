@@ -3,7 +3,7 @@ import LocalStack
 import TestKit
 import Testing
 
-/// What one may do about a person, a chat or a group.
+/// Acts about a person, a chat or a group.
 extension AppCluster {
     private func friends(_ body: (_ ann: AppWindow, _ bob: AppWindow) async throws -> Void) async throws {
         try await AppWindow.two { ann, bob in
@@ -142,7 +142,7 @@ extension AppCluster {
 }
 
 extension AppWindow {
-    /// What is known of the person or group of the open chat.
+    /// Facts of the person or group of the open chat.
     fileprivate func opensDetails() async throws {
         try await self.browser.click("#pane .who")
         try await self.shows("details") { try await self.browser.count("dialog #rename") == 1 }
