@@ -440,6 +440,7 @@ import Testing
         let call = #""callId":"\#(id)""#
         #expect(try await self.kit.refusal(ann, "call_answer {\(call),\"sdp\":\"x\"}") == "wrongStage callId")
         try await self.kit.perform(bob, "call_answer {\(call),\"sdp\":\"answer\"}")
+        #expect(try await self.kit.next(bob, "callTaken").event["callId"]?.string == id)
         #expect(try await self.kit.next(ann, "callAnswered").event["sdp"]?.string == "answer")
         try await self.kit.perform(ann, "call_ice {\(call),\"candidate\":\"path\"}")
         #expect(try await self.kit.next(bob, "callCandidate").event["candidate"]?.string == "path")

@@ -371,6 +371,8 @@ export class Calls {
       case "callCandidate":
         now?.heard(event.candidate);
         return rings && keep(rings.candidates, event.candidate);
+      case "callTaken":
+        return rings && this.#tell("taken", this.#stopRinging());
       case "callEnded":
         if (now?.isOwn && reason === "busy") this.#cross(now);
         else if (now) this.#end(!now.isOwn && !now.since ? "gone" : reason);

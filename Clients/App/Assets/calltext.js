@@ -40,6 +40,7 @@ export const words = {
     lost: "The connection to {name} was lost.",
     missed: "You missed a call from {name}.",
     cut: "The call was cut off.",
+    taken: "You took the call of {name} elsewhere.",
     gone: "{name} isn't calling any more.",
   },
   refusals: {

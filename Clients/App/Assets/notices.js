@@ -33,6 +33,7 @@ export class Notices {
     switch (event.type) {
       case "messageReceived": return this.#message(event);
       case "callIncoming": return this.#show(callTag, event.chat, words.rings);
+      case "callTaken":
       case "callEnded": return this.#close(callTag);
     }
   }

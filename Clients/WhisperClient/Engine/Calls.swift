@@ -8,6 +8,8 @@ package enum CallNews: Sendable, Equatable {
     case ringing(UUIDText)
     case answered(UUIDText, answer: String)
     case candidate(UUIDText, String)
+    /// A call that rang here was answered here.
+    case taken(UUIDText)
     case ended(UUIDText, with: WhisperID, PeerCalls.EndReason)
     /// It stands in the history of the chat with them.
     case noted(ChatNote, with: WhisperID)
@@ -84,6 +86,7 @@ package final class Calls {
         do throws(PeerCalls.Refusal) { try self.calls.answer(id, at: .now) } catch { throw .refused(error) }
         self.ringing = nil
         self.send(CallAnswer.self, answer, of: id, to: contact, host)
+        host.publish(.passing(.call(.taken(id))))
         host.rearm()
     }
 

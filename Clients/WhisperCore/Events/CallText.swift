@@ -22,6 +22,9 @@ extension EventText {
             json.add("type", "callCandidate")
             json.add("callId", id)
             json.add("candidate", candidate)
+        case .taken(let id):
+            json.add("type", "callTaken")
+            json.add("callId", id)
         case .ended(let id, let peer, let reason):
             json.add("type", "callEnded")
             json.add("callId", id)
@@ -73,6 +76,10 @@ extension EventDefinition {
             Self.callID, Field("chat", .whisperID, about: "With whom it was."),
             Field("reason", .choice(PeerCalls.EndReason.allCases.map(\.rawValue))),
         ], sample: #"{"type":"callEnded",\#(Self.callSample),"chat":"WSP-AAAA-AAAA-AAAA","reason":"ended"}"#)
+
+    static let callTaken = EventDefinition(
+        "callTaken", about: "A call that rang here was answered by `call_answer`, perhaps by another program.",
+        isKept: false, [Self.callID], sample: #"{"type":"callTaken",\#(Self.callSample)}"#)
 
     static let callNoted = EventDefinition(
         "callNoted",

@@ -26,7 +26,7 @@ package struct EventDefinition: Sendable {
         .roomChanged, .roomEvent, .roomSignal, .roomForged, .roomEnded,
         .answer,
         .settingsChanged, .typing, .presence, .chatChanged, .timerChanged, .messagesExpired,
-        .callIncoming, .callRinging, .callAnswered, .callCandidate, .callEnded, .callNoted,
+        .callIncoming, .callRinging, .callAnswered, .callCandidate, .callTaken, .callEnded, .callNoted,
         .nearbyChanged, .nearbyText, .nearbySent,
         .fileProgress,
         .profileChanged, .conversationsChanged, .favoritesChanged, .profileFull, .profileForeign, .profileRolledBack,

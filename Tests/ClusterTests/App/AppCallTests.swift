@@ -139,6 +139,17 @@ import Testing
         }
     }
 
+    @Test func aCallThatAnotherProgramTakesRingsNoLonger() async throws {
+        try await self.callers { ann, bob in
+            try await ann.browser.click("#phone")
+            try await bob.isCalled(by: "Ann")
+            let id = try #require(try await bob.ask("call_list").firstMatch(of: #/"callId":"([^"]+)"/#)).1
+            try await bob.ask("call_answer", #"{"callId":"\#(id)","sdp":"of another program"}"#)
+            try await bob.shows(said: "You took the call of Ann elsewhere.")
+            #expect(try await bob.browser.count("dialog") == 0)
+        }
+    }
+
     private static func somebodyElseHearsThatOneIsBusy(_ bob: AppWindow) async throws {
         let folder = try TemporaryFolder(named: "carol")
         defer { folder.remove() }
