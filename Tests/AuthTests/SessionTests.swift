@@ -279,6 +279,74 @@ import Testing
         }
     }
 
+    /// Each would take the place of the same one, if they did not wait for each other.
+    @Test func identitiesOfOneDeviceThatRaceStayWithinTheBound() async throws {
+        try await AuthBench.run { bench in
+            let phone = UUIDText.random()
+            func logIn(_ seed: UInt8, _ more: String = "") async throws -> AuthBench.Login {
+                var identity = TestIdentity(seed)
+                identity.device = phone
+                defer { bench.wait(.seconds(1)) }
+                return try await bench.login(identity, more: more)
+            }
+            for seed in UInt8(1)...8 { _ = try await logIn(seed, #","pushToken":"shared","voipToken":"too""#) }
+            for round in UInt8(0)..<4 {
+                var newcomers: [AuthBench.Login] = []
+                for place in UInt8(0)..<4 { newcomers.append(try await logIn(9 + 4 * round + place)) }
+                let logins = newcomers
+                try await bench.collide(
+                    with: ["SELECT 1 FROM auth.devices WHERE push_token = 'shared' FOR UPDATE"]
+                ) {
+                    await withDiscardingTaskGroup { group in
+                        for login in logins {
+                            group.addTask {
+                                let fields =
+                                    #"{"protocolVersion":1,"cryptoVersion":1,"pushToken":"shared","voipToken":"too"}"#
+                                let answer = await bench.send("update_tokens", fields, session: login.session)
+                                #expect(throws: Never.self) { try answer.reply("tokens_updated") }
+                            }
+                        }
+                    }
+                }
+                let holders = try await bench.sql(
+                    """
+                    SELECT auth.whisper_id_text(whisper_id) FROM auth.push_tokens
+                    WHERE push_token = 'shared' AND voip_token = 'too'
+                    """
+                ).split(separator: "\n").map(String.init)
+                #expect(holders.count == 8)
+                #expect(Set(holders).isSuperset(of: logins.map { "\($0.session.caller.identity)" }))
+            }
+        }
+    }
+
+    /// Each login deletes a row that the others want to change. They begin together, when somebody else lets go of the token.
+    @Test func identitiesThatMoveToAnotherDeviceTogetherDoNotWaitInACircle() async throws {
+        try await AuthBench.run { bench in
+            for _ in 0..<8 {
+                let phone = UUIDText.random()
+                try await bench.collide(with: ["SELECT pg_advisory_xact_lock(hashtextextended('shared', 1))"]) {
+                    try await withThrowingDiscardingTaskGroup { group in
+                        // Fewer than there are connections.
+                        for seed in UInt8(1)...4 {
+                            group.addTask {
+                                var identity = TestIdentity(seed)
+                                identity.device = phone
+                                _ = try await bench.login(identity, more: #","pushToken":"shared""#)
+                            }
+                        }
+                    }
+                }
+                #expect(
+                    try await bench.sql("SELECT count(*) FROM auth.push_tokens WHERE push_token = 'shared'") == "4")
+            }
+            // One connection after the other, so that each says what it has counted.
+            for _ in 0..<32 { _ = try await bench.pool.query("SELECT pg_stat_force_next_flush()") }
+            #expect(
+                try await bench.sql("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()") == "0")
+        }
+    }
+
     @Test func theSweepRemovesWhatHasEndedAndNothingElse() async throws {
         try await AuthBench.run { bench in
             let sweep = ExpirySweep(SessionTable(bench.pool), clock: bench.clock, logger: quiet)

@@ -208,10 +208,11 @@ package struct Registration: Sendable {
         let ended = try await self.sessions.removeAll(of: identity, in: transaction)
         var device = DeviceTable.Device(of: session)
         device.client = proof.client
-        try await self.devices.makeOnly(device, in: transaction)
+        // First: whoever deletes a row that has a token, and waits for the token then, may wait for who waits for the row.
         try await self.devices.setTokens(
             of: device, push: proof.pushToken.map { .set($0) } ?? .keep,
             voip: proof.voipToken.map { .set($0) } ?? .keep, at: now, in: transaction)
+        try await self.devices.makeOnly(device, in: transaction)
         session.expiresAt = try await self.sessions.add(session, until: now + Limits.sessionTTL, in: transaction)
         return .done(session, ended: ended)
     }
