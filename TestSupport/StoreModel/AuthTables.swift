@@ -91,7 +91,7 @@ package struct AuthTables: Equatable, Sendable {
         StoreModel.writes("INSERT INTO auth.devices AS mine") { model, parameters in
             let (id, device): (WhisperID, PostgresUUID) = (parameters(1), parameters(2))
             let old = model.auth.devices[id]?.first { $0.id == device }
-            let (keepsPush, keepsVoIP): (Bool, Bool) = (parameters(8), parameters(9))
+            let (keepsPush, keepsVoIP): (Bool, Bool) = (parameters(9), parameters(10))
             model.auth.devices[id, default: []].removeAll { $0.id == device }
             model.auth.devices[id]!.append(
                 Device(

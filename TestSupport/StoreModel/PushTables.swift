@@ -28,6 +28,8 @@ package struct PushTables: Equatable, Sendable {
                 row.add(device?.platform)
                 row.add(device?.pushToken)
                 row.add(device?.voipToken)
+                row.add(nil as [UInt8]?)
+                row.add(device.map { _ in false })
                 row.add(known?.sentAt)
                 row.add(known?.unanswered ?? 0)
                 row.add(known?.failures ?? 0)

@@ -165,6 +165,61 @@ import Testing
         }
     }
 
+    /// A login may bring it, and clients of before bring none.
+    @Test func aWakeSecretIsKeptSetAndCleared() async throws {
+        try await AuthBench.run { bench in
+            func stored() async throws -> String {
+                try await bench.sql("SELECT push_token, encode(wake_secret, 'hex') FROM auth.push_tokens")
+            }
+            func secret(_ byte: UInt8) -> String {
+                #","wakeSecret":"\#(Base64.text([UInt8](repeating: byte, count: 16)))""#
+            }
+            let (one, two) = (String(repeating: "11", count: 16), String(repeating: "22", count: 16))
+            let login = try await bench.login(self.alice, more: #","pushToken":"p1""# + secret(0x11))
+            #expect(try await stored() == "p1|\(one)")
+            func update(_ fields: String) async throws -> String {
+                let answer = await bench.send(
+                    "update_tokens", #"{"protocolVersion":1,"cryptoVersion":1\#(fields)}"#, session: login.session)
+                #expect(try answer.reply("tokens_updated")["success"] as? Bool == true)
+                return try await stored()
+            }
+            #expect(try await update(#","pushToken":"p2""#) == "p2|\(one)")
+            #expect(try await update(secret(0x22)) == "p2|\(two)")
+            #expect(try await update(#","wakeSecret":null"#) == "p2|")
+            #expect(try await update(secret(0x11)) == "p2|\(one)")
+            // A login of the same device keeps it, sets it and clears it; another device has none.
+            for (more, kept) in [
+                ("", one), (secret(0x22), two), (#","wakeSecret":null"#, ""), (secret(0x11), one),
+            ] {
+                _ = try await bench.login(self.alice, more: more)
+                #expect(try await stored() == "p2|\(kept)")
+            }
+            _ = try await bench.login(self.alice.withNewDevice(), more: #","pushToken":"p3""#)
+            #expect(try await stored() == "p3|")
+            // The very first login may say that it has none.
+            _ = try await bench.login(TestIdentity(2), more: #","wakeSecret":null"#)
+            #expect(try await bench.sql("SELECT count(*) FROM auth.devices WHERE wake_secret IS NOT NULL") == "0")
+        }
+    }
+
+    /// A later push of one identity must not take the place of another's: push is told whose token is shared.
+    @Test func aTokenOfSeveralIdentitiesIsKnownAsShared() async throws {
+        try await AuthBench.run { bench in
+            func shared() async throws -> String {
+                try await bench.sql("SELECT is_shared FROM auth.push_tokens ORDER BY whisper_id")
+            }
+            var bob = TestIdentity(2)
+            bob.device = self.alice.device
+            _ = try await bench.login(self.alice, more: #","pushToken":"shared""#)
+            #expect(try await shared() == "f")
+            let login = try await bench.login(bob, more: #","pushToken":"shared","voipToken":"his""#)
+            #expect(try await shared() == "t\nt")
+            let fields = #"{"protocolVersion":1,"cryptoVersion":1,"pushToken":"another"}"#
+            _ = try await bench.send("update_tokens", fields, session: login.session).reply("tokens_updated")
+            #expect(try await shared() == "f\nf")
+        }
+    }
+
     @Test func tokensOfAnOlderEpochAreRefused() async throws {
         try await AuthBench.run { bench in
             let old = try await bench.login(self.alice)

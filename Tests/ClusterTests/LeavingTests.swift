@@ -11,8 +11,9 @@ extension CalmCluster {
         ) async throws {
             let (bob, carol) = (try await Cluster.phone(gateway: 2), try await Cluster.phone(gateway: 2))
             var alice = try await Self.banned(by: bob)
-            let pushToken = "push-\(newUUID())"
-            try await alice.ask("update_tokens", ["pushToken": pushToken]).expecting("tokens_updated")
+            let (pushToken, wakeSecret) = ("push-\(newUUID())", Keys.random(16))
+            try await alice.ask("update_tokens", ["pushToken": pushToken, "wakeSecret": wakeSecret.base64])
+                .expecting("tokens_updated")
             let first = alice.token
             let refreshed = try await alice.ask("session_refresh").expecting("session_refresh_ack")
             alice.token = try #require(refreshed.payload["sessionToken"]?.string)
@@ -22,7 +23,8 @@ extension CalmCluster {
             carol.client.cut()
             let waiting = try await alice.text(carol)
             let unread = try await bob.text(alice)
-            let person = try DataMap.Traces(of: alice, tokens: [first, alice.token], pushToken: pushToken)
+            let person = try DataMap.Traces(
+                of: alice, tokens: [first, alice.token], pushToken: pushToken, wakeSecret: wakeSecret)
             let before = try await DataMap.search(person)
             // A ban that was lifted has left no row, and a banned person cannot leave.
             let required = DataMap.naming.subtracting(DataMap.unreached).subtracting(["auth.bans.whisper_id"])

@@ -135,7 +135,10 @@ import Testing
         let (push, voip) = ("push-\(newUUID())", "voip-\(newUUID())")
         book.note("push token", push)
         book.note("voip token", voip)
-        try await bob.ask("update_tokens", ["pushToken": push, "voipToken": voip]).expecting("tokens_updated")
+        let secret = Keys.random(16)
+        book.note("wake secret", bytes: secret)
+        try await bob.ask("update_tokens", ["pushToken": push, "voipToken": voip, "wakeSecret": secret.base64])
+            .expecting("tokens_updated")
         // The same token for somebody else: the last owner wins.
         try await alice.ask("update_tokens", ["pushToken": push]).expecting("tokens_updated")
 

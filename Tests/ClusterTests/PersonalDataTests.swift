@@ -45,8 +45,9 @@ extension CalmCluster {
         @Test func aPersonIsFoundWhereTheMapSaysAndNowhereElse() async throws {
             let bob = try await Cluster.phone(gateway: 2)
             var alice = try await Cluster.phone(gateway: 1)
-            let pushToken = "push-\(newUUID())"
-            try await alice.ask("update_tokens", ["pushToken": pushToken]).expecting("tokens_updated")
+            let (pushToken, wakeSecret) = ("push-\(newUUID())", Keys.random(16))
+            try await alice.ask("update_tokens", ["pushToken": pushToken, "wakeSecret": wakeSecret.base64])
+                .expecting("tokens_updated")
             let first = alice.token
             let refreshed = try await alice.ask("session_refresh").expecting("session_refresh_ack")
             alice.token = try #require(refreshed.payload["sessionToken"]?.string)
@@ -54,8 +55,9 @@ extension CalmCluster {
             try await Self.writes(alice, bob)
             try await Self.keepsThings(alice)
             try await Self.talks(alice, bob)
-            let person = try DataMap.Traces(of: alice, tokens: [first, alice.token], pushToken: pushToken)
-            try await Self.export(of: alice, among: [bob])
+            let person = try DataMap.Traces(
+                of: alice, tokens: [first, alice.token], pushToken: pushToken, wakeSecret: wakeSecret)
+            try await Self.export(of: alice, among: [bob], without: [wakeSecret])
             var columns = try await DataMap.search(person)
             let keys = try await DataMap.searchRedis(person)
 
@@ -80,8 +82,8 @@ extension CalmCluster {
             #expect(keys.isSuperset(of: ["session", "presence"]), "\(keys.sorted())")
         }
 
-        /// An operator gets the same as she. Nothing of it is anybody else's key, device or words.
-        static func export(of alice: Phone, among others: [Phone]) async throws {
+        /// An operator gets the same as she. Nothing of it is anybody else's key, device or words, or one of these secrets.
+        static func export(of alice: Phone, among others: [Phone], without secrets: [[UInt8]]) async throws {
             let own = try await alice.http("GET", "/account/export")
             try #require(own.status == 200)
             let (document, text) = (own.json, own.json.text)
@@ -90,6 +92,9 @@ extension CalmCluster {
                 for foreign in keys.map(\.base64) + [other.person.device] {
                     #expect(!text.contains(foreign))
                 }
+            }
+            for secret in secrets {
+                #expect(!text.contains(secret.base64) && !text.contains(DataMap.Traces.hex(secret)))
             }
             for list in [
                 "peers", "groups", "files", "filesReceived", "reportsMade", "profiles", "conversations", "rooms",
@@ -148,11 +153,11 @@ extension CalmCluster {
 
 /// Columns and keys, and the search for a person in them.
 enum DataMap {
-    /// Columns that hold a person's id, key, device or token, or a text or frame with one of them in it, by table.
+    /// Columns that hold a person's id, key, device, token or secret, or a text or frame with one of them in it, by table.
     static let naming = Self.names([
         "attachments.attachments": "uploader", "attachments.links": "recipient",
         "auth.audit_events": "target note", "auth.bans": "whisper_id reason", "auth.contact_backups": "whisper_id",
-        "auth.devices": "whisper_id device_id push_token voip_token", "auth.erasures": "whisper_id",
+        "auth.devices": "whisper_id device_id push_token voip_token wake_secret", "auth.erasures": "whisper_id",
         "auth.guest_bans": "guest_id reason",
         "auth.guests": "guest_id sign_key enc_key token_hash replaced_hash",
         "auth.identities": "whisper_id sign_key enc_key", "auth.profile_members": "whisper_id",
@@ -274,7 +279,7 @@ enum DataMap {
         /// In bytes.
         let bytes: [[UInt8]]
 
-        init(of phone: Phone, tokens: [String], pushToken: String) throws {
+        init(of phone: Phone, tokens: [String], pushToken: String, wakeSecret: [UInt8]? = nil) throws {
             let bits = try #require(WhisperID(phone.id)).bits
             self.number = Int64(bitPattern: bits)
             let big = withUnsafeBytes(of: bits.bigEndian) { Array($0) }
@@ -285,9 +290,12 @@ enum DataMap {
                 [
                     phone.id, phone.id.replacing("-", with: ""), "\(self.number)", phone.person.device, pushToken,
                     "00000000-0000-0000-\(uuid.prefix(4))-\(uuid.dropFirst(4))",
-                ] + [sign, enc].flatMap { [$0.base64, Base64URL.encode($0), Self.hex($0)] }
+                ]
+                + ([sign, enc] + [wakeSecret].compactMap(\.self)).flatMap {
+                    [$0.base64, Base64URL.encode($0), Self.hex($0)]
+                }
             self.bytes =
-                [big, big.reversed(), sign, enc] + hashes
+                [big, big.reversed(), sign, enc] + [wakeSecret].compactMap(\.self) + hashes
                 + self.texts.filter { $0.utf8.count >= 12 }.map { Array($0.utf8) }
         }
 

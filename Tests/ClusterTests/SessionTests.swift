@@ -106,6 +106,12 @@ extension CalmCluster {
             try await phone.ask("update_tokens", ["pushToken": longest]).expecting("tokens_updated")
             #expect(try await phone.ask("update_tokens", ["pushToken": longest + "x"]).errorCode == "INVALID_PAYLOAD")
             #expect(try await phone.ask("update_tokens", ["pushToken": ""]).errorCode == "INVALID_PAYLOAD")
+            for secret in ["", "AAAA", Keys.random(15).base64, Keys.random(17).base64, "not base64, 24 characters"] {
+                let refused = try await phone.ask("update_tokens", ["wakeSecret": secret])
+                #expect(
+                    refused.errorCode == "INVALID_PAYLOAD"
+                        && refused.payload["message"]?.string?.contains("wakeSecret") == true)
+            }
         }
 
         private func identities(holding token: String) async throws -> [String] {

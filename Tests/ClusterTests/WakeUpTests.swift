@@ -3,6 +3,7 @@ import ClusterContract
 import Contract
 import LocalStack
 import PushPeers
+import ServerCrypto
 import TestKit
 import Testing
 
@@ -10,12 +11,14 @@ import Testing
 @Suite(.cluster(PushWorld.configure), .serialized) struct WakeUps {
     /// Somebody with a push token who has gone away.
     fileprivate func sleeper(
-        platform: String = "ios", device: String = newUUID(), token: String? = nil, voip: String? = nil
+        platform: String = "ios", device: String = newUUID(), token: String? = nil, voip: String? = nil,
+        secret: WakeSecret? = nil
     ) async throws -> (phone: Phone, token: String) {
         let token = token ?? Keys.random(32).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
         let phone = try await Cluster.phone(Person(device: device, platform: platform))
         var tokens: Fields = ["pushToken": token]
         tokens["voipToken"] = voip
+        tokens["wakeSecret"] = secret?.bytes.base64
         try await phone.ask("update_tokens", tokens).expecting("tokens_updated")
         phone.client.cut()
         return (phone, token)
@@ -42,13 +45,32 @@ import Testing
             "SELECT COALESCE(push_token, '-') FROM auth.devices WHERE auth.whisper_id_text(whisper_id) = '\(phone.id)'")
     }
 
-    /// The second identity of a phone shows the phone's token, too. The first one is woken as before.
-    @Test func theFirstOfTwoIdentitiesOnAPhoneIsWoken() async throws {
+    /// Both identities of a phone show its token, and the phone knows for which of them each push is.
+    @Test(arguments: ["ios", "android"]) func twoIdentitiesOnAPhoneAreWokenEachByItsTag(platform: String) async throws {
         let device = newUUID()
-        let (ann, token) = try await self.sleeper(device: device)
-        let (bob, _) = try await self.sleeper(device: device, token: token)
+        let secrets = try (0..<2).map { _ in try #require(WakeSecret(Keys.random(16))) }
+        let (ann, token) = try await self.sleeper(platform: platform, device: device, secret: secrets[0])
+        let (bob, _) = try await self.sleeper(platform: platform, device: device, token: token, secret: secrets[1])
         for phone in [ann, bob] { #expect(try await self.tokens(of: phone) == token) }
-        try await self.mail(to: ann, token: token)
+        func owners(of push: PeerRequest) throws -> [Int] {
+            let wakeID = try #require(push.wake["wakeId"].flatMap { UUIDText($0) })
+            return secrets.indices.filter { index in
+                push.wake["tag"] == secrets[index].tag(of: wakeID) { hmacSHA256(key: $0, $1).bytes }
+            }
+        }
+        let alice = try await Cluster.phone()
+        for (index, phone) in [ann, bob].enumerated() {
+            try await waitUntil("a push for one of them", within: .seconds(30), every: .milliseconds(500)) {
+                try await alice.text(phone)
+                return try await PushWorld.requests(for: token).contains { try owners(of: $0) == [index] }
+            }
+            let pushes = try await PushWorld.requests(for: token)
+            #expect(try pushes.allSatisfy { try owners(of: $0).count == 1 && owners(of: $0)[0] <= index })
+        }
+        // Neither takes the other's place at the provider, or on the screen.
+        let pushes = try await PushWorld.requests(for: token)
+        #expect(pushes.allSatisfy { $0.headers["apns-collapse-id"] != "mail" })
+        #expect(pushes.allSatisfy { !String(decoding: $0.body, as: UTF8.self).contains("collapse_key") })
     }
 
     @Test func offlineMailWakesAPhoneAndItsComingBackIsCounted() async throws {

@@ -33,6 +33,13 @@ import Testing
         }
     }
 
+    @Test func aPushIsTaggedForItsIdentity() throws {
+        for vector in try vectors("wake.json", as: WakeVectors.self).tags {
+            let (secret, wakeID) = (WakeSecret(hex(vector.wakeSecret)), UUIDText(vector.wakeId))
+            #expect(try #require(secret).tag(of: try #require(wakeID), hmacSHA256: Sodium.hmacSHA256) == vector.tag)
+        }
+    }
+
     @Test func weakKeysAreNotEncryptedFor() throws {
         let own = try self.identity(self.keys.identities[0].mnemonic)
         for key in self.keys.weakEncPublicKeys {

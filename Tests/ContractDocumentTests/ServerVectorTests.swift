@@ -27,6 +27,15 @@ import Testing
         }
     }
 
+    @Test func aPushIsTaggedForItsIdentity() throws {
+        for vector in try vectors("wake.json", as: WakeVectors.self).tags {
+            let (secret, wakeID) = (WakeSecret(hex(vector.wakeSecret)), UUIDText(vector.wakeId))
+            #expect(
+                try #require(secret).tag(of: try #require(wakeID), hmacSHA256: { hmacSHA256(key: $0, $1).bytes })
+                    == vector.tag)
+        }
+    }
+
     @Test func weakKeysAreRefused() throws {
         for identity in self.keys.identities {
             #expect(Signatures.isUsableSignKey(try #require(Bytes32(hex(identity.signPublicKey)))))

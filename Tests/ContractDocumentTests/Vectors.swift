@@ -41,6 +41,13 @@ struct BoxVectors: Decodable {
     var secretboxes: [Secretbox]
 }
 
+struct WakeVectors: Decodable {
+    struct Tag: Decodable {
+        var wakeSecret, wakeId, tag: String
+    }
+    var tags: [Tag]
+}
+
 struct FormVectors: Decodable {
     struct Form: Decodable {
         var name, frame, expect: String

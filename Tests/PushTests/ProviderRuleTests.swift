@@ -102,6 +102,31 @@ import Testing
         #expect(request.headers.contains { $0 == ("apns-expiration", "1700000060") })
     }
 
+    /// In all three kinds of payload; and on a shared token no push takes the place of another identity's.
+    @Test func aTagStandsBesideTheWakeID() throws {
+        let wake = UUIDText("0F8FAD5B-d9cb-469f-a165-70867728950e")!
+        var push = Push(kind: .mail(isReminder: false), wakeID: wake, expires: self.now + .seconds(60))
+        push.tag = WakeSecret([UInt8](0..<16))?.tag(of: wake) { hmacSHA256(key: $0, $1).bytes }
+        let facts = #"{"wakeId":"0f8fad5b-d9cb-469f-a165-70867728950e","kind":"mail","tag":"ov1gMzhV5YQ"}"#
+        func apns() throws -> HTTP2Request {
+            try #require(
+                APNsRules(topic: "t").request(push, to: "ab", isVoIP: false, providerToken: "x", at: self.now))
+        }
+        func fcm() -> String {
+            String(
+                decoding: FCMRules(project: "p").request(push, to: "ab", accessToken: "x", at: self.now).body,
+                as: UTF8.self)
+        }
+        #expect(String(decoding: try apns().body, as: UTF8.self).hasSuffix(#","w":\#(facts)}"#))
+        #expect(try apns().headers.contains { $0 == ("apns-collapse-id", "mail") })
+        #expect(fcm().contains(#""data":\#(facts)"#) && fcm().contains(#""collapse_key":"mail""#))
+        // What Web Push seals.
+        #expect(String(decoding: push.facts, as: UTF8.self) == facts)
+        push.isShared = true
+        #expect(try apns().headers.contains { $0 == ("apns-collapse-id", "0f8fad5b-d9cb-469f-a165-70867728950e") })
+        #expect(!fcm().contains("collapse_key"))
+    }
+
     @Test func providerTokensAreRenewedInTimeAndNotTooOften() {
         var life = ProviderTokenLife()
         #expect(life.isDue(at: self.now))

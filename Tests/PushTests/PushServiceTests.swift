@@ -33,6 +33,39 @@ import Testing
         }
     }
 
+    /// Two identities on one phone, and one that has shown no secret.
+    @Test func eachPushHasTheTagOfItsIdentity() async throws {
+        try await PushBench.with { bench in
+            let carol = try #require(WhisperID(bits: 3))
+            let secrets = [
+                self.alice: try #require(WakeSecret([UInt8](repeating: 1, count: 16))),
+                self.bob: try #require(WakeSecret([UInt8](repeating: 2, count: 16))),
+            ]
+            var owners: [UUIDText: WhisperID] = [:]
+            for id in [self.alice, self.bob, carol] {
+                try await bench.device(id, secret: secrets[id], isShared: id != carol)
+                try await bench.mail(for: id)
+                owners[try await bench.wake(id)] = id
+                let call = UUIDText.random()
+                owners[call] = id
+                try await bench.call(id, .call(isVideo: false, until: .now + .seconds(45)), call)
+            }
+            let provider = ScriptedProvider()
+            try await bench.running(provider) { try await provider.wait(for: 6) }
+            #expect(Set(provider.sent.map(\.push.wakeID)) == Set(owners.keys))
+            for push in provider.sent.map(\.push) {
+                let owner = try #require(owners[push.wakeID])
+                for (id, secret) in secrets {
+                    let tag = secret.tag(of: push.wakeID) { hmacSHA256(key: $0, $1).bytes }
+                    #expect((push.tag == tag) == (id == owner), "\(push.kind)")
+                }
+                #expect((push.tag == nil) == (owner == carol))
+                // Mail of an identity alone on its phone replaces older mail.
+                #expect((push.collapseKey == "mail") == (owner == carol && push.kind == .mail(isReminder: false)))
+            }
+        }
+    }
+
     /// However small the tables were when its statements were planned.
     @Test func aPushReadsNoTableWhole() async throws {
         try await PushBench.with { bench in

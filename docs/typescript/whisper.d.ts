@@ -60,6 +60,8 @@ export declare namespace Client {
       invitation?: string | null
       /** Kind of the program. Counted, and nothing depends on it. */
       client?: "phone" | "tablet" | "desktop" | "web" | "terminal" | "daemon" | "bot" | null
+      /** Random bytes of this identity on this device. With them each push has the `tag` by which the app knows its identity. 16 bytes. */
+      wakeSecret?: Base64 | null
     }
   }
   /** Begins a guest's proof of its keys. The challenge is bound to the connection and both keys. */
@@ -163,6 +165,8 @@ export declare namespace Client {
       pushToken?: string | null
       /** 1 to 512 characters. */
       voipToken?: string | null
+      /** Random bytes of this identity on this device. With them each push has the `tag` by which the app knows its identity. 16 bytes. */
+      wakeSecret?: Base64 | null
     }
   }
   /** One message for one person. The answer comes after the durable commit. Sending it again, with the same `messageId` and `to`, gives the same answer and delivers nothing twice. */

@@ -116,7 +116,9 @@ package final class Account {
     }
 
     /// Keeps push tokens, and gives them to the server: now, or with the next session.
-    package func set(push: UpdateTokens.Change, voip: UpdateTokens.Change) throws(ClientStoreError) {
+    package func set(
+        push: UpdateTokens.Change<String>, voip: UpdateTokens.Change<String>
+    ) throws(ClientStoreError) {
         if try self.store.set(push: push, voip: voip) { self.signal.wake() }
     }
 

@@ -3,8 +3,8 @@ import SQLite
 
 /// Push tokens that the server does not have as they are here.
 package struct OwedTokens: Sendable, Equatable {
-    package var push: UpdateTokens.Change
-    package var voip: UpdateTokens.Change
+    package var push: UpdateTokens.Change<String>
+    package var voip: UpdateTokens.Change<String>
     /// Number of the last change.
     package var number: Int
 }
@@ -12,7 +12,9 @@ package struct OwedTokens: Sendable, Equatable {
 /// The device's push tokens. They are kept, because each login makes the server forget them or another device's stand.
 extension ClientStore {
     /// - Returns: whether anything is to be sent.
-    package func set(push: UpdateTokens.Change, voip: UpdateTokens.Change) throws(ClientStoreError) -> Bool {
+    package func set(
+        push: UpdateTokens.Change<String>, voip: UpdateTokens.Change<String>
+    ) throws(ClientStoreError) -> Bool {
         try self.write { database -> Bool in
             try Self.set(push, "pushToken", in: database)
             try Self.set(voip, "voipToken", in: database)
@@ -54,7 +56,7 @@ extension ClientStore {
         for name in ["pushToken", "voipToken", "tokensOwed"] { try SettingsTable.set(name, to: nil, in: database) }
     }
 
-    private static func set(_ change: UpdateTokens.Change, _ name: String, in database: Database) throws {
+    private static func set(_ change: UpdateTokens.Change<String>, _ name: String, in database: Database) throws {
         switch change {
         case .keep: break
         // An empty text is a token that the server is to forget.
@@ -63,7 +65,7 @@ extension ClientStore {
         }
     }
 
-    private static func token(_ name: String, in database: Database) throws -> UpdateTokens.Change {
+    private static func token(_ name: String, in database: Database) throws -> UpdateTokens.Change<String> {
         guard let token = try SettingsTable.setting(name, in: database) else { return .keep }
         return token.isEmpty ? .clear : .set(token)
     }

@@ -20,7 +20,7 @@ extension Verb {
         errors: [.noIdentity, .store],
         samples: (#"{"pushToken":"made-up","voipToken":null}"#, #"{"type":"pushSet"}"#),
         .client { opened, parameters, _ in
-            func change(_ name: String) -> UpdateTokens.Change {
+            func change(_ name: String) -> UpdateTokens.Change<String> {
                 let field = Self.tokens.place(name)
                 if parameters.isNull(field) { return .clear }
                 return parameters.has(field) ? .set(parameters.text(field)) : .keep

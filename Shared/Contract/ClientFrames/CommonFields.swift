@@ -13,6 +13,15 @@ package enum CommonFields {
     static let client = TypedField<ClientKind>.choice(
         "client", about: "Kind of the program. Counted, and nothing depends on it."
     ).optional
+    static let wakeSecret = TypedField<WakeSecret>(
+        "wakeSecret", .base64(WakeSecret.byteCount...WakeSecret.byteCount),
+        about:
+            "Random bytes of this identity on this device. With them each push has the `tag` by which the app knows its identity."
+    ) { payload, place in
+        payload.withText(place) { Base64.decode($0) }.flatMap { WakeSecret($0) }
+    } append: { secret, output in
+        output += "\"\(Base64.text(secret.bytes))\"".utf8
+    }.clearable
     static let deviceID = TypedField.uuidV4("deviceId", about: "Made once by each installation.")
     /// SIGN of the contract is these two, and the sealed ones.
     package static let parties = [Self.from.field, Self.to.field]

@@ -11,6 +11,7 @@ package struct RegisterProof: ClientFrame {
     package let voipToken: String?
     package let invitation: String?
     package let client: ClientKind?
+    package let wakeSecret: UpdateTokens.Change<WakeSecret>
 
     private static let challengeID = TypedField.uuid("challengeId")
     private static let whisperID = TypedField.whisperID("whisperId").optional
@@ -38,6 +39,7 @@ package struct RegisterProof: ClientFrame {
             Self.challengeID.field, CommonFields.deviceID.field, CommonFields.platform.field, Self.whisperID.field,
             Self.encPublicKey.field, Self.signPublicKey.field, Self.signature.field, Self.pushToken.field,
             Self.voipToken.field, Self.invitation.field, CommonFields.client.field,
+            CommonFields.wakeSecret.field,
         ],
         refusals: [
             (
@@ -59,17 +61,18 @@ package struct RegisterProof: ClientFrame {
             #"{"protocolVersion":1,"cryptoVersion":1,"challengeId":"5b2c1f9e-1d5c-4a51-8b61-2f4ad4b2d3c0","deviceId":"0f8fad5b-d9cb-469f-a165-70867728950e","platform":"ios","encPublicKey":"sDIJgXeFcL7/uym2I3ZCEVuAxxT/L6/TmbmJ3JS6ijg=","signPublicKey":"vZMMu/hWu3byxfZMBioplEzGBlulS5r3JC0r/eXX2Vs=","signature":"2ePUni8MgyJVKuqqHhKDXQCxMANCJGgyx4FXBVhr6CrvNM0o663HWHiKiw9GnloXe9VONfXOzRhtCRi6z6pgBQ==","pushToken":"made-up"}"#,
             #"{"protocolVersion":1,"cryptoVersion":1,"challengeId":"5b2c1f9e-1d5c-4a51-8b61-2f4ad4b2d3c0","deviceId":"0f8fad5b-d9cb-469f-a165-70867728950e","platform":"ios","encPublicKey":"sDIJgXeFcL7/uym2I3ZCEVuAxxT/L6/TmbmJ3JS6ijg=","signPublicKey":"vZMMu/hWu3byxfZMBioplEzGBlulS5r3JC0r/eXX2Vs=","signature":"2ePUni8MgyJVKuqqHhKDXQCxMANCJGgyx4FXBVhr6CrvNM0o663HWHiKiw9GnloXe9VONfXOzRhtCRi6z6pgBQ==","invitation":"AAECAwQFBgcICQoLDA0ODw"}"#,
             #"{"protocolVersion":1,"cryptoVersion":1,"challengeId":"5b2c1f9e-1d5c-4a51-8b61-2f4ad4b2d3c0","deviceId":"0f8fad5b-d9cb-469f-a165-70867728950e","platform":"android","encPublicKey":"sDIJgXeFcL7/uym2I3ZCEVuAxxT/L6/TmbmJ3JS6ijg=","signPublicKey":"vZMMu/hWu3byxfZMBioplEzGBlulS5r3JC0r/eXX2Vs=","signature":"2ePUni8MgyJVKuqqHhKDXQCxMANCJGgyx4FXBVhr6CrvNM0o663HWHiKiw9GnloXe9VONfXOzRhtCRi6z6pgBQ==","client":"daemon"}"#,
+            #"{"protocolVersion":1,"cryptoVersion":1,"challengeId":"5b2c1f9e-1d5c-4a51-8b61-2f4ad4b2d3c0","deviceId":"0f8fad5b-d9cb-469f-a165-70867728950e","platform":"ios","encPublicKey":"sDIJgXeFcL7/uym2I3ZCEVuAxxT/L6/TmbmJ3JS6ijg=","signPublicKey":"vZMMu/hWu3byxfZMBioplEzGBlulS5r3JC0r/eXX2Vs=","signature":"2ePUni8MgyJVKuqqHhKDXQCxMANCJGgyx4FXBVhr6CrvNM0o663HWHiKiw9GnloXe9VONfXOzRhtCRi6z6pgBQ==","pushToken":"made-up","wakeSecret":"AAECAwQFBgcICQoLDA0ODw=="}"#,
         ])
 
     package init(
         challengeID: UUIDText, deviceID: UUIDText, platform: Platform, whisperID: WhisperID?, encPublicKey: Bytes32,
         signPublicKey: Bytes32, signature: Bytes64, pushToken: String? = nil, voipToken: String? = nil,
-        invitation: String? = nil, client: ClientKind? = nil
+        invitation: String? = nil, client: ClientKind? = nil, wakeSecret: UpdateTokens.Change<WakeSecret> = .keep
     ) {
         (self.challengeID, self.deviceID, self.platform, self.whisperID) = (challengeID, deviceID, platform, whisperID)
         (self.encPublicKey, self.signPublicKey, self.signature) = (encPublicKey, signPublicKey, signature)
         (self.pushToken, self.voipToken, self.invitation) = (pushToken, voipToken, invitation)
-        self.client = client
+        (self.client, self.wakeSecret) = (client, wakeSecret)
     }
 
     package init(_ payload: Payload) throws(Payload.Corrupted) {
@@ -82,7 +85,8 @@ package struct RegisterProof: ClientFrame {
             platform: try payload[CommonFields.platform], whisperID: try payload[Self.whisperID],
             encPublicKey: encPublicKey, signPublicKey: signPublicKey, signature: signature,
             pushToken: try payload[Self.pushToken], voipToken: try payload[Self.voipToken],
-            invitation: try payload[Self.invitation], client: try payload[CommonFields.client])
+            invitation: try payload[Self.invitation], client: try payload[CommonFields.client],
+            wakeSecret: try payload[CommonFields.wakeSecret])
     }
 
     package func write(to json: inout JSONWriter) {
@@ -97,5 +101,6 @@ package struct RegisterProof: ClientFrame {
         json.add(Self.voipToken, self.voipToken)
         json.add(Self.invitation, self.invitation)
         json.add(CommonFields.client, self.client)
+        json.add(change: CommonFields.wakeSecret, self.wakeSecret)
     }
 }

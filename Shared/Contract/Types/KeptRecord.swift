@@ -95,7 +95,8 @@ package struct KeptRecord: Sendable {
 
     private static let people: [KeptRecord] = [
         KeptRecord(
-            "identities", "Keys, device, push tokens, sealed backup of the contacts, times of additions to groups.",
+            "identities",
+            "Keys, device, push tokens with their secret, sealed backup of the contacts, times of additions to groups.",
             in: "auth.identities auth.devices auth.contact_backups router.group_quotas",
             until: "the person leaves or is erased",
             by: "auth: ErasureDecision"),

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Makes docs/vectors/{keys,signatures,boxes}.json with an implementation that shares nothing with the project's own:
+"""Makes docs/vectors/{keys,signatures,boxes,wake}.json with an implementation that shares nothing with the project's own:
 hashlib for derivations and digests, PyNaCl for curves and boxes.
 
     vectors.py FOLDER           writes the files
@@ -168,6 +168,24 @@ def files():
             box(alice, bob, plain, NONCE), box(bob, alice, b"", NONCE), box(carol, bob, bytes(range(256)), bytes(24)),
         ],
         "secretboxes": [secretbox(alice, b'{"version":1}', NONCE), secretbox(bob, b"", bytes(24))],
+    }
+
+    def tag(secret, wake_id):
+        code = hmac.new(secret, b"whisper/wake\n" + wake_id.lower().encode(), hashlib.sha256).digest()
+        return {
+            "wakeSecret": secret.hex(), "wakeId": wake_id,
+            "tag": base64.urlsafe_b64encode(code[:8]).decode().rstrip("="),
+        }
+
+    yield "wake.json", {
+        "about": "tag is the first 8 bytes of HMAC-SHA256(wakeSecret, UTF-8 of whisper/wake, a line feed and the wake id in lower "
+        "case), in base64url. wakeSecret is in hex here, and in base64 in frames.",
+        "tags": [
+            tag(bytes(range(16)), "0f8fad5b-d9cb-469f-a165-70867728950e"),
+            tag(bytes(range(16)), "0F8FAD5B-D9CB-469F-A165-70867728950E"),
+            tag(bytes(range(16, 32)), "0f8fad5b-d9cb-469f-a165-70867728950e"),
+            tag(bytes(16), "7e4f3f0a-2b0b-4b58-8f7e-6a5d0d1f9c21"),
+        ],
     }
 
 

@@ -40,7 +40,8 @@ final class PushBench: Sendable {
             """
             CREATE SCHEMA auth;
             CREATE TABLE auth.push_tokens
-                (whisper_id bigint PRIMARY KEY, platform text, push_token text, voip_token text);
+                (whisper_id bigint PRIMARY KEY, platform text, push_token text, voip_token text, wake_secret bytea,
+                is_shared boolean NOT NULL DEFAULT false);
             CREATE SCHEMA router;
             CREATE TABLE router.waiting (recipient bigint, accepted_at timestamptz);
             """)
@@ -81,10 +82,17 @@ final class PushBench: Sendable {
 
     // MARK: Script
 
-    func device(_ id: WhisperID, platform: String = "ios", push: String? = "aa", voip: String? = nil) async throws {
-        let quoted = [push, voip].map { $0.map { "'\($0)'" } ?? "NULL" }.joined(separator: ", ")
+    func device(
+        _ id: WhisperID, platform: String = "ios", push: String? = "aa", voip: String? = nil,
+        secret: WakeSecret? = nil, isShared: Bool = false
+    ) async throws {
+        let bytes = secret.map { #"\x"# + Hexadecimal.text($0.bytes) }
+        let quoted = [push, voip, bytes].map { $0.map { "'\($0)'" } ?? "NULL" }.joined(separator: ", ")
         try await self.database.run(
-            "INSERT INTO auth.push_tokens VALUES (\(id.bits), '\(platform)', \(quoted)) ON CONFLICT DO NOTHING")
+            """
+            INSERT INTO auth.push_tokens VALUES (\(id.bits), '\(platform)', \(quoted), \(isShared))
+            ON CONFLICT DO NOTHING
+            """)
     }
 
     func mail(for id: WhisperID) async throws {

@@ -181,6 +181,16 @@ package enum ProtocolPage {
         A space follows each of the four words. The server keeps `actorSig` with the event, hands it on and does not check it. Members check it: it
         vouches for those who were added.
 
+        **Pushes** have no content: a `wakeId`, a `kind`, and a `tag` if the identity has shown a `wakeSecret` (`update_tokens`). The tag is the first 8
+        bytes of HMAC-SHA256 with the secret, in base64url, over this text and the wake id in lower case:
+
+        ```
+        whisper/wake
+        0f8fad5b-d9cb-469f-a165-70867728950e
+        ```
+
+        No line feed follows the id. A phone with several identities tries each secret (`vectors/wake.json`).
+
         **Encryption** is NaCl's: `box` from sender to recipient for messages and file keys, `secretbox` for files and the contacts backup, with
         random nonces of 24 bytes. The server takes no part in it.
         """
@@ -193,7 +203,7 @@ package enum ProtocolPage {
             ["`asyncapi.json`", "the WebSocket, AsyncAPI 3.0"], ["`openapi.json`", "HTTP, OpenAPI 3.1"],
             ["`vectors/keys.json`", "phrases, seeds, keys, ids"],
             ["`vectors/signatures.json`", "canonical bytes, digests, signatures, challenges, forgeries"],
-            ["`vectors/boxes.json`", "box and secretbox"],
+            ["`vectors/boxes.json`", "box and secretbox"], ["`vectors/wake.json`", "tags of pushes"],
             ["`vectors/frames.json`", "frames that must be accepted, and frames that must be refused, with the error code"],
             ["`vectors/live.json`", "live conversations: keys, boxes, signatures, packets, texts, safety numbers"],
         ]))

@@ -211,7 +211,7 @@ package struct Registration: Sendable {
         // First: whoever deletes a row that has a token, and waits for the token then, may wait for who waits for the row.
         try await self.devices.setTokens(
             of: device, push: proof.pushToken.map { .set($0) } ?? .keep,
-            voip: proof.voipToken.map { .set($0) } ?? .keep, at: now, in: transaction)
+            voip: proof.voipToken.map { .set($0) } ?? .keep, wakeSecret: proof.wakeSecret, at: now, in: transaction)
         try await self.devices.makeOnly(device, in: transaction)
         session.expiresAt = try await self.sessions.add(session, until: now + Limits.sessionTTL, in: transaction)
         return .done(session, ended: ended)
@@ -239,8 +239,8 @@ package struct Registration: Sendable {
                 identity: IdentityKeys(
                     whisperID: identity, signPublicKey: proof.signPublicKey, encPublicKey: proof.encPublicKey),
                 session: session, client: proof.client, pushToken: proof.pushToken, voipToken: proof.voipToken,
-                invitation: invitation, usualMode: self.usualMode, now: now, end: now + Limits.sessionTTL, deadline: end
-            ))
+                wakeSecret: proof.wakeSecret.new, invitation: invitation, usualMode: self.usualMode, now: now,
+                end: now + Limits.sessionTTL, deadline: end))
         switch stored {
         case .taken: return .taken
         case .tooLate: return .tooLate

@@ -79,8 +79,8 @@ package struct SessionService: Sendable {
                 let callerStatus = try await self.identities.hold(session.caller, in: transaction)
                 if callerStatus == .live {
                     try await self.devices.setTokens(
-                        of: DeviceTable.Device(of: session), push: tokens.pushToken, voip: tokens.voipToken, at: now,
-                        in: transaction)
+                        of: DeviceTable.Device(of: session), push: tokens.pushToken, voip: tokens.voipToken,
+                        wakeSecret: tokens.wakeSecret, at: now, in: transaction)
                 }
                 return callerStatus
             }

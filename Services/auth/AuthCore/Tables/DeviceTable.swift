@@ -32,27 +32,29 @@ package struct DeviceTable: Sendable {
             """)
     }
 
-    /// Changes push tokens. A token that is set is taken from another device that had it (`taking`). Concurrent changes with the same
+    /// Changes push tokens, and the secret by which their pushes name the identity. A token that is set is taken from another device that had it (`taking`). Concurrent changes with the same
     /// token wait for each other: with retries only, the last of many would run out of retries.
     package func setTokens(
-        of device: Device, push: UpdateTokens.Change, voip: UpdateTokens.Change, at now: StoreTime,
-        in transaction: borrowing Transaction
+        of device: Device, push: UpdateTokens.Change<String>, voip: UpdateTokens.Change<String>,
+        wakeSecret: UpdateTokens.Change<WakeSecret>, at now: StoreTime, in transaction: borrowing Transaction
     ) async throws(StoreError) {
-        let (push, voip) = (StoredChange(push), StoredChange(voip))
+        let (push, voip, secret) = (StoredChange(push), StoredChange(voip), StoredChange(wakeSecret))
         var pipeline = Pipeline()
         pipeline.add(
-            Self.taking(push: push.token, voip: voip.token, for: device, at: now))
+            Self.taking(push: push.value, voip: voip.value, for: device, at: now))
         pipeline.add(
             """
             INSERT INTO auth.devices AS mine (
-                whisper_id, device_id, platform, push_token, voip_token, updated_at, client)
+                whisper_id, device_id, platform, push_token, voip_token, updated_at, client,
+                wake_secret)
             VALUES (\(device.identity), \(device.storedID), \(device.platform.rawValue),
-                \(push.token), \(voip.token), \(now), \(device.client?.rawValue))
+                \(push.value), \(voip.value), \(now), \(device.client?.rawValue), \(secret.value?.bytes))
             ON CONFLICT (whisper_id, device_id) DO UPDATE SET
                 platform = excluded.platform,
                 client = coalesce(excluded.client, mine.client),
                 push_token = CASE WHEN \(push.keeps) THEN mine.push_token ELSE excluded.push_token END,
                 voip_token = CASE WHEN \(voip.keeps) THEN mine.voip_token ELSE excluded.voip_token END,
+                wake_secret = CASE WHEN \(secret.keeps) THEN mine.wake_secret ELSE excluded.wake_secret END,
                 -- Tokens that are kept are no newer than they were (`clear`).
                 updated_at = CASE WHEN \(push.keeps && voip.keeps) THEN mine.updated_at ELSE excluded.updated_at END
             """)
@@ -129,18 +131,12 @@ package struct DeviceTable: Sendable {
         return try cleared[push] + cleared[voip]
     }
 
-    /// A change as parameters: the new token, and whether the old one stays instead.
-    private struct StoredChange {
-        var token: String?
-        var keeps = false
+    /// A change as parameters: the new value, and whether the old one stays instead.
+    private struct StoredChange<Value: Equatable & Sendable> {
+        var value: Value?
+        var keeps: Bool
 
-        init(_ change: UpdateTokens.Change) {
-            switch change {
-            case .keep: self.keeps = true
-            case .clear: break
-            case .set(let token): self.token = token
-            }
-        }
+        init(_ change: UpdateTokens.Change<Value>) { (self.value, self.keeps) = (change.new, change == .keep) }
     }
 }
 

@@ -13,6 +13,7 @@ struct FirstLogin: Sendable {
     var client: ClientKind?
     let pushToken: String?
     let voipToken: String?
+    var wakeSecret: WakeSecret?
     /// SHA-256 of the invitation's token, if the client has shown one.
     var invitation: Bytes32?
     /// Whether somebody new may register, if no operator has chosen.
@@ -43,9 +44,10 @@ struct FirstLogin: Sendable {
                 ifSession: self.session.tokenHash))
         pipeline.add(
             """
-            INSERT INTO auth.devices (whisper_id, device_id, platform, push_token, voip_token, updated_at, client)
+            INSERT INTO auth.devices (
+                whisper_id, device_id, platform, push_token, voip_token, updated_at, client, wake_secret)
             SELECT whisper_id, device_id, platform, \(self.pushToken), \(self.voipToken), \(self.now),
-                \(self.client?.rawValue)
+                \(self.client?.rawValue), \(self.wakeSecret?.bytes)
             FROM auth.sessions WHERE token_hash = \(self.session.tokenHash)
             """)
         return outcome

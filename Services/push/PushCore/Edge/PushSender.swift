@@ -35,6 +35,9 @@ struct PushSender: Sendable {
             self.logger.debug("wake without token", [.wakeId: "\(push.wakeID)"])
             return Attempt(provider: .log, answer: nil)
         }
+        var push = push
+        push.tag = device.wakeSecret?.tag(of: push.wakeID) { hmacSHA256(key: $0, $1).bytes }
+        push.isShared = device.isShared
         let provider = self.providers.provider(of: way.token, platform: device.platform)
         let answer = await provider.send(push, to: way.token, isVoIP: way.kind == .voip)
         self.metrics.tried(provider.name, answer.result)

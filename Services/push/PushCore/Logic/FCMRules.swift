@@ -20,12 +20,13 @@ package struct FCMRules: Sendable {
         data.add("wakeId", UUIDText(high: push.wakeID.high, low: push.wakeID.low))
         data.add("kind", push.kind.name)
         if case .call(let isVideo) = push.kind { data.add("video", isVideo ? "true" : "false") }
+        data.add("tag", push.tag)
         var android = JSONWriter()
         // High priority that shows nothing is taken away from the app.
         android.add("priority", push.isUrgent ? "HIGH" : "NORMAL")
         android.add("ttl", "\(min(push.secondsLeft(at: now), Self.secondsToLiveMax))s")
-        // FCM keeps four keys of a device that is away. Mail shares one; a call needs none: it does not wait long.
-        if case .mail = push.kind { android.add("collapse_key", push.collapseKey) }
+        // FCM keeps four keys of a device that is away. Mail of one identity shares one; a call needs none: it does not wait long.
+        if push.isLikeOthers { android.add("collapse_key", push.collapseKey) }
         var message = JSONWriter()
         message.add("token", token)
         message.add("data", json: data.finished())

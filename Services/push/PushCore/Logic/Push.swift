@@ -30,6 +30,10 @@ package struct Push: Equatable, Sendable {
     package var wakeID: UUIDText
     /// A push not delivered by then is worth nothing. In the past: now or never.
     package var expires: Timestamp
+    /// By which the app knows its identity (`WakeSecret`). Nil: the identity has shown no secret.
+    package var tag: String?
+    /// The token is several identities'.
+    package var isShared = false
 
     package init(kind: Kind, wakeID: UUIDText, expires: Timestamp) {
         self.kind = kind
@@ -37,9 +41,12 @@ package struct Push: Equatable, Sendable {
         self.expires = expires
     }
 
+    /// Whether it says no more than any other wake-up of its kind. One for another identity of the phone says more.
+    package var isLikeOthers: Bool { if case .mail = self.kind { !self.isShared } else { false } }
+
     /// Later wake-ups with the same key replace earlier ones that the device has not seen.
     package var collapseKey: String {
-        if case .mail = self.kind { "mail" } else { "\(UUIDText(high: self.wakeID.high, low: self.wakeID.low))" }
+        self.isLikeOthers ? "mail" : "\(UUIDText(high: self.wakeID.high, low: self.wakeID.low))"
     }
 
     /// Whether the app is going to show something at once. Providers punish urgency without.
@@ -56,6 +63,7 @@ package struct Push: Equatable, Sendable {
         json.add("wakeId", UUIDText(high: self.wakeID.high, low: self.wakeID.low))
         json.add("kind", self.kind.name)
         if case .call(let isVideo) = self.kind { json.add("video", isVideo) }
+        json.add("tag", self.tag)
         return json.finished()
     }
 }

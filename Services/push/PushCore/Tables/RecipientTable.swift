@@ -10,11 +10,20 @@ package struct RecipientTable: Sendable {
         package var platform: Platform
         package var pushToken: String?
         package var voipToken: String?
+        /// With it each push has a tag.
+        package var wakeSecret: WakeSecret?
+        /// Other identities have the same push token.
+        package var isShared: Bool
 
-        package init(platform: Platform, pushToken: String? = nil, voipToken: String? = nil) {
+        package init(
+            platform: Platform, pushToken: String? = nil, voipToken: String? = nil, wakeSecret: WakeSecret? = nil,
+            isShared: Bool = false
+        ) {
             self.platform = platform
             self.pushToken = pushToken
             self.voipToken = voipToken
+            self.wakeSecret = wakeSecret
+            self.isShared = isShared
         }
     }
 
@@ -75,8 +84,8 @@ package struct RecipientTable: Sendable {
         let now = self.clock.store
         let rows = try await self.pool.query(
             """
-            SELECT asked.id, t.platform, t.push_token, t.voip_token, r.sent_at, COALESCE(r.unanswered, 0::int2),
-                COALESCE(r.failures, 0::int2), r.due_at,
+            SELECT asked.id, t.platform, t.push_token, t.voip_token, t.wake_secret, t.is_shared, r.sent_at,
+                COALESCE(r.unanswered, 0::int2), COALESCE(r.failures, 0::int2), r.due_at,
                 COALESCE(r.unanswered > 0 AND NOT EXISTS (
                     SELECT FROM router.waiting w WHERE w.recipient = asked.id AND w.accepted_at <= r.sent_at), false),
                 EXISTS (SELECT FROM router.waiting w WHERE w.recipient = asked.id), \(now)
@@ -103,7 +112,7 @@ package struct RecipientTable: Sendable {
     package func devices(of recipients: [WhisperID]) async throws(StoreError) -> [WhisperID: Device] {
         let rows = try await self.pool.query(
             """
-            SELECT whisper_id, platform, push_token, voip_token FROM auth.push_tokens
+            SELECT whisper_id, platform, push_token, voip_token, wake_secret, is_shared FROM auth.push_tokens
             WHERE whisper_id = ANY(\(recipients))
             """)
         var found: [WhisperID: Device] = [:]
@@ -117,7 +126,11 @@ package struct RecipientTable: Sendable {
     private static func device(_ row: inout Row) throws(StoreError) -> Device? {
         let platform = try row.next(String?.self).flatMap { Platform(rawValue: $0) }
         let (push, voip): (String?, String?) = (try row.next(), try row.next())
-        return platform.map { Device(platform: $0, pushToken: push, voipToken: voip) }
+        let secret = try row.next([UInt8]?.self).flatMap { WakeSecret($0) }
+        let isShared = try row.next(Bool?.self) ?? false
+        return platform.map {
+            Device(platform: $0, pushToken: push, voipToken: voip, wakeSecret: secret, isShared: isShared)
+        }
     }
 
     /// Remembers one round of tries, and those given up: all or nothing, in one round trip.
