@@ -182,6 +182,78 @@ import Testing
         await core.close()
     }
 
+    /// A host with several accounts asks each of them whose a push is. The secret stays with each login, and is another after a logout.
+    @Test func eachAccountKnowsItsPushes() async throws {
+        func isOwed(_ core: Core) async throws -> Bool {
+            try await self.kit.perform(core, "settings_get")["owesPushTokens"] == .bool(true)
+        }
+        func shown(by core: Core) async throws -> WakeSecret {
+            while try await isOwed(core) { await Task.yield() }
+            let text = try #require(self.kit.server.frames("update_tokens").last?["wakeSecret"]?.string)
+            return try #require(Base64.decode(text).flatMap { WakeSecret($0) })
+        }
+        let wakeID = try #require(UUIDText("0F8FAD5B-d9cb-469f-a165-70867728950e"))
+        func isMine(_ tag: String, _ core: Core) async throws -> Bool {
+            let answer = try await self.kit.perform(core, #"push_match {"tag":"\#(tag)","wakeId":"\#(wakeID)"}"#)
+            return answer["isMine"] == .bool(true)
+        }
+        func tag(_ secret: WakeSecret) -> String { secret.tag(of: wakeID, hmacSHA256: Sodium.hmacSHA256) }
+        let (ann, bob) = (try self.kit.open("ann"), try self.kit.open("bob"))
+        var secrets: [WakeSecret] = []
+        for core in [ann, bob] {
+            try await self.kit.perform(core, "identity_create")
+            #expect(try await isMine("ov1gMzhV5YQ", core) == false)
+            try await self.kit.perform(core, #"push_set {"pushToken":"the phone's"}"#)
+            try await self.kit.online(core)
+            secrets.append(try await shown(by: core))
+        }
+        #expect(secrets[0] != secrets[1])
+        for (index, secret) in secrets.enumerated() {
+            #expect(try await isMine(tag(secret), ann) == (index == 0))
+            #expect(try await isMine(tag(secret), bob) == (index == 1))
+        }
+        #expect(try await isMine(tag(secrets[0]) + "A", ann) == false)
+        await bob.close()
+
+        self.kit.server.forgetSessions()
+        self.kit.server.breakConnections()
+        _ = try await self.kit.next(ann, "connection") { $0["state"]?.string == "online" }
+        while self.kit.server.frames("update_tokens").count < 3 { await Task.yield() }
+        #expect(try await shown(by: ann) == secrets[0])
+        try await self.kit.perform(ann, "logout")
+        _ = try await self.kit.next(ann, "connection") { $0["state"]?.string == "stopped" }
+        #expect(try await isMine(tag(secrets[0]), ann) == false)
+        try await self.kit.perform(ann, "disconnect")
+        try await self.kit.online(ann)
+        while self.kit.server.frames("update_tokens").count < 4 { await Task.yield() }
+        let next = try await shown(by: ann)
+        #expect(!secrets.contains(next))
+        #expect(try await isMine(tag(next), ann) == true)
+        await ann.close()
+    }
+
+    /// A store of a release without secrets gives its server one, without a login or another token.
+    @Test func tokensOfAStoreOfBeforeGetASecret() async throws {
+        let core = try self.kit.open("ann")
+        try await self.kit.perform(core, "identity_create")
+        try await self.kit.perform(core, #"push_set {"pushToken":"the phone's"}"#)
+        try await self.kit.online(core)
+        while self.kit.server.frames("update_tokens").isEmpty { await Task.yield() }
+        while try await self.kit.perform(core, "settings_get")["owesPushTokens"] == .bool(true) { await Task.yield() }
+        await core.close()
+        let profile = try Profile.open(at: self.kit.folder.path + "/ann")
+        try profile.store.forgetWakeSecret()
+        profile.close()
+        let again = try self.kit.open("ann")
+        try #require(try await self.kit.perform(again, "settings_get")["owesPushTokens"] == .bool(true))
+        try await self.kit.online(again)
+        while self.kit.server.frames("update_tokens").count < 2 { await Task.yield() }
+        let (old, new) = (self.kit.server.frames("update_tokens")[0], self.kit.server.frames("update_tokens")[1])
+        #expect(new["pushToken"]?.string == "the phone's" && new["wakeSecret"]?.string != nil)
+        #expect(new["wakeSecret"] != old["wakeSecret"] && self.kit.server.logins == 1)
+        await again.close()
+    }
+
     @Test func readReceiptsAreKeptBackIfThePersonWantsIt() async throws {
         let (ann, annID, bob, bobID) = try await self.friends()
         let off = try await self.kit.perform(bob, #"settings_set {"readReceipts":false}"#)["settings"]

@@ -209,6 +209,8 @@ import Testing
             let profile = try Profile.open(at: self.profile, key: isSealed ? self.key : nil)
             try profile.store.settings.set(
                 whisperID: carolID, session: StoredSession(token: "t", expiresAt: Timestamp(milliseconds: 9)))
+            #expect(try profile.store.set(push: .set("the phone's"), voip: .keep))
+            #expect(try profile.store.owedTokens()?.wakeSecret.new != nil)
             try profile.export(to: file, key: self.otherKey)
             #expect(throws: ProfileError.exists) { try profile.export(to: file, key: self.otherKey) }
             #expect(try profile.store.settings.session()?.token == "t")
@@ -228,6 +230,9 @@ import Testing
         #expect(try profile.store.settings.session() == nil)
         #expect(try profile.store.settings.whisperID() == carolID)
         #expect(try profile.store.settings.deviceID() != device)
+        // Another device has its own tokens, and another secret.
+        #expect(try profile.store.owedTokens() == nil)
+        #expect(try profile.store.read { try SettingsTable.setting("wakeSecret", in: $0) } == nil)
         profile.close()
         // A file that is damaged anywhere makes no profile.
         let bytes = FileManager.default.contents(atPath: file)!

@@ -131,7 +131,8 @@ package final class Account {
                 let owed: OwedTokens?
                 do { owed = try self.store.owedTokens() } catch { throw .store(error) }
                 guard let owed else { return }
-                try await host.inquire(UpdateTokens(push: owed.push, voip: owed.voip))
+                try await host.inquire(
+                    UpdateTokens(push: owed.push, voip: owed.voip, wakeSecret: owed.wakeSecret))
                 do { try self.store.tokensArrived(owed) } catch { throw .store(error) }
                 continue
             } catch {

@@ -132,6 +132,7 @@ extension WhisperClient {
         switch frame {
         case is LogoutAck:
             self.keep(nil)
+            self.withStore { try self.store.forgetWakeSecret() }
             self.close()
         case is AccountDeleted:
             // Nobody logs in with these keys again.

@@ -126,6 +126,7 @@ package actor WhisperClient {
         self.observer = observer
         self.wallClock = wallClock
         self.deviceID = try profile.store.settings.deviceID(installation.device)
+        try profile.store.oweWakeSecret()
         self.id = try profile.store.settings.whisperID()
         self.token = try profile.store.settings.session()
         self.session = SessionMachine(knowsID: self.id != nil, at: .now)

@@ -15,7 +15,7 @@ extension Verb {
     static let pushSet = Verb(
         "push_set", of: "session",
         about:
-            "Gives the server the tokens by which it wakes this device: now, or with the next connection, and again after each login. A push carries a `wakeId` and no content: whoever is woken connects.",
+            "Gives the server the tokens by which it wakes this device: now, or with the next connection, and again after each login. A push carries a `wakeId` and no content: whoever is woken connects. Its `tag` says to `push_match` whose it is.",
         Self.tokens.fields, type: "pushSet",
         errors: [.noIdentity, .store],
         samples: (#"{"pushToken":"made-up","voipToken":null}"#, #"{"type":"pushSet"}"#),

@@ -81,7 +81,7 @@ package enum VerbCatalogue {
         .identityCreate, .identityRestore, .identityShow, .wordsDraw, .wordsFind, .wordsCheck,
         .serverCheck, .serverSet,
         .connect, .disconnect, .sessionStatus,
-        .logout, .accountDelete, .accountExport, .pushSet, .settingsGet, .settingsSet,
+        .logout, .accountDelete, .accountExport, .pushSet, .pushMatch, .settingsGet, .settingsSet,
         .typing, .presenceList,
         .nearbyStart, .nearbyStop, .nearbyList, .nearbyConnect, .nearbyDisconnect, .nearbySend,
         .callStart, .callHold, .callAnswer, .callICE, .callEnd, .callList, .callTurn,
