@@ -89,6 +89,7 @@ public final class Core: Sendable {
         confirmation: CoreConfiguration.Confirmation = .yesUp, link: @escaping Linker,
         radio: @escaping RadioMaker = { _ in nil }
     ) throws(CoreError) -> Core {
+        try configuration.checkDevice()
         var storeKey: StoreKey?
         if let key { storeKey = try configuration.storeKey(key) }
         guard storeKey != nil || configuration.keyKind == .raw else {

@@ -39,7 +39,8 @@ public struct CoreConfiguration: Sendable, Equatable {
     public var platform: Platform
     /// `nil`: the server is not told.
     public var client: Client?
-    /// The installation's id, a UUID, if it has several identities: these share its push token, up to eight. `nil`: each store draws its own.
+    /// The installation's id, a UUID of version 4, if it has several identities: these share its push token, up to eight. `nil`: each store
+    /// draws its own. A store that had another one logs in anew.
     public var device: String?
     public var keyKind: KeyKind
     /// Where phones nearby are found: `unix:` and the path of a socket.
@@ -78,6 +79,12 @@ public struct CoreConfiguration: Sendable, Equatable {
         return key
     }
 
+    /// - Throws: `.config` if the server would refuse the device's id.
+    func checkDevice() throws(CoreError) {
+        guard let device, UUIDText(device)?.isVersion4 != true else { return }
+        throw CoreError(.config, "is not a UUID of version 4", field: "deviceId")
+    }
+
     // MARK: JSON
 
     private static let dir = TypedField.text(
@@ -97,7 +104,7 @@ public struct CoreConfiguration: Sendable, Equatable {
     private static let deviceId = TypedField.text(
         "deviceId", 36...36,
         about:
-            "The installation's id, a UUID, if it has several identities: these share its push token. Else each store draws one."
+            "The installation's id, a UUID of version 4, if it has several identities: these share its push token. Else each store draws one. A store that had another one logs in anew."
     ).optional
 
     private static let keyKind = TypedField<KeyKind>.choice(
@@ -139,7 +146,7 @@ public struct CoreConfiguration: Sendable, Equatable {
         guard ServerAddress(self.server) != nil else {
             throw CoreError(.config, "must look like wss://chat.example or ws://127.0.0.1:8080", field: "serverUrl")
         }
-        if let device, UUIDText(device) == nil { throw CoreError(.config, "is not a UUID", field: "deviceId") }
+        try self.checkDevice()
         if let radio, !radio.hasPrefix(Self.radioPrefix) || radio == Self.radioPrefix {
             throw CoreError(.config, "must look like unix:/run/radio.sock", field: "radio")
         }

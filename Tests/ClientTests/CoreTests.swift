@@ -340,12 +340,19 @@ import Testing
             (#"{"dir":"/x","serverUrl":"ws://x","client":"toaster"}"#, "client"),
             (#"{"dir":"/x","serverUrl":"ws://x","deviceId":"0f8fad5b-d9cb-469f-a165-70867728950"}"#, "deviceId"),
             (#"{"dir":"/x","serverUrl":"ws://x","deviceId":"0f8fad5b-d9cb-469f-a165-7086772895zz"}"#, "deviceId"),
+            // The server takes version 4 alone.
+            (#"{"dir":"/x","serverUrl":"ws://x","deviceId":"7d444840-9dc0-11d1-b245-5ffdce74fad2"}"#, "deviceId"),
         ] as [(String, String?)] {
             #expect("\(json)") {
                 _ = try CoreConfiguration(json: Array(json.utf8))
             } throws: { error in
                 (error as? CoreError)?.code == .config && (error as? CoreError)?.field == field
             }
+        }
+        #expect("a host that gives no JSON") {
+            _ = try Core.open(CoreConfiguration(folder: self.folder.path, server: "ws://x", device: "the phone"))
+        } throws: { error in
+            (error as? CoreError)?.field == "deviceId"
         }
         let configuration = try CoreConfiguration(json: Array(#"{"dir":"/x","serverUrl":"ws://x"}"#.utf8))
         #expect(configuration == CoreConfiguration(folder: "/x", server: "ws://x"))
@@ -382,7 +389,7 @@ import Testing
         #expect((devices[0] == devices[2]) == (device != nil))
         if let device { #expect(devices[0] == device) }
         // The server learns of a device by a login, so a session of before is over.
-        let other = "7d444840-9dc0-11d1-b245-5ffdce74fad2"
+        let other = "7d444840-9dc0-41d1-b245-5ffdce74fad2"
         let core = try Core.open(
             CoreConfiguration(folder: self.folder.path + "/ann", server: "ws://127.0.0.1:1", device: other),
             link: { _ in server })
