@@ -57,6 +57,11 @@ extension CalmCluster {
             try await Self.talks(alice, bob)
             let person = try DataMap.Traces(
                 of: alice, tokens: [first, alice.token], pushToken: pushToken, wakeSecret: wakeSecret)
+            // Her client has them, and the server hears so later.
+            try await waitUntil("no news of groups waits for her", within: .seconds(30)) {
+                try await Cluster.database("SELECT count(*) FROM router.group_news WHERE member = \(person.number)")
+                    == "0"
+            }
             try await Self.export(of: alice, among: [bob], without: [wakeSecret])
             var columns = try await DataMap.search(person)
             let keys = try await DataMap.searchRedis(person)
