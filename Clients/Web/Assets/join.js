@@ -2,13 +2,16 @@
 import { toBase64URL } from "./bytes.js";
 import { roomSecret } from "./crypto.js";
 import { Guest } from "./guest.js";
-import { messageMax, Room } from "./room.js";
-import { bindAppearance, loadSettings } from "./settings.js";
-import { turnTo } from "./stage.js";
+import { Room } from "./room.js";
+import { bindAppearance, loadSettings, storeSettings } from "./settings.js";
+import { foreign, put, turnTo } from "./stage.js";
 import { Place } from "./tabs.js";
+import { nameOf, textMax } from "./talk.js";
 
 /** On the page. The oldest go first. */
 const messagesMax = 1_000;
+/** Most messages arrive sooner. A person who lacks one for longer is named. */
+const deliveryPause = 1_000;
 const urgent = ["ended", "replaced", "full", "notfound"];
 
 const find = (selector) => document.querySelector(selector);
@@ -19,6 +22,7 @@ const make = (name, text, data = {}) => {
   return element;
 };
 const person = (seat) => `Person ${seat}`;
+const counted = (count) => (count === 1 ? "1 message" : `${count} messages`);
 
 /** By state, or by state and reason. */
 const words = {
@@ -42,7 +46,8 @@ const words = {
 };
 
 export async function run() {
-  bindAppearance(loadSettings());
+  const settings = loadSettings();
+  bindAppearance(settings);
   addEventListener("hashchange", () => location.reload());
   const [, , id] = location.pathname.split("/");
   let secret = id ? roomSecret(location.hash) : null;
@@ -50,6 +55,15 @@ export async function run() {
   const place = new Place();
   /** Seats of others, and who of them has gone. */
   let [here, gone] = [[], ""];
+  /** By seat, also of those who have gone. @type {Map<number, import("./room.js").Person>} */
+  const people = new Map();
+  /** Safety numbers that were compared here. */
+  const compared = new Set();
+  /** A name of one's own says nothing until the numbers were compared. */
+  const label = (seat) => {
+    const { name, number } = people.get(seat) ?? {};
+    return name ? [foreign(name), ...(compared.has(number) ? [] : [` (${person(seat)})`])] : [person(seat)];
+  };
 
   const show = (state, reason) => {
     // Nothing of a room stays when one has left it.
@@ -63,19 +77,77 @@ export async function run() {
     }
     const text = state === "waiting" && gone ? "You're alone here." : words[`${state} ${reason}`] ?? words[state];
     turnTo(state, gone + text, urgent.includes(state), "h1");
-    find("#send").disabled = state !== "connected";
   };
-  const add = (seat, text) => {
+  /** @param {import("./talk.js").Said} [said] ours */
+  const add = (seat, text, said) => {
     const list = find("#messages");
     const message = make("p", "", { seat });
-    message.append(make("strong", seat === own ? "You" : person(seat)), make("bdi", text));
+    const author = make("strong", said ? "You" : "");
+    if (!said) author.append(...label(seat));
+    message.append(author, make("bdi", text));
+    if (said) {
+      message.id = said.id;
+      const state = make("small", "");
+      // It changes too often to be read aloud each time: `#delivery` says it once.
+      state.ariaLive = "off";
+      message.append(state);
+    }
     list.append(message);
     if (list.childElementCount > messagesMax) list.firstElementChild.remove();
     list.scrollTop = list.scrollHeight;
+    if (said) delivered(said);
+  };
+
+  // MARK: Who has what
+
+  /** Messages of ours that somebody lacks. @type {Map<string, import("./talk.js").Said>} */
+  const lacked = new Map();
+  /** By seat, how many were lost and not told of yet. */
+  let missed = new Map();
+  let deliveryTimer;
+  const names = (seats) => seats.flatMap((seat, at) => [...(at > 0 ? [", "] : []), ...label(seat)]);
+  const delivered = (said) => {
+    const having = (...states) => [...said.states].filter(([, state]) => states.includes(state)).map(([seat]) => seat);
+    const [late, lost, plain] = [having("waiting", "sent"), having("lost"), having("plain")];
+    const parts = [late.length + lost.length === 0 ? ["everybody"] : []];
+    for (const [word, seats] of [["not yet: ", late], ["never: ", lost], ["sent, without a receipt: ", plain]]) {
+      if (seats.length > 0) parts.push([word, ...names(seats)]);
+    }
+    const line = document.getElementById(said.id)?.querySelector("small");
+    if (line) put(line, parts.filter((part) => part.length > 0).flatMap((part, at) => [...(at > 0 ? ["; "] : []), ...part]));
+    for (const seat of lost) {
+      if (said.isTold?.has(seat)) continue;
+      (said.isTold ??= new Set()).add(seat);
+      missed.set(seat, (missed.get(seat) ?? 0) + 1);
+    }
+    if (late.length > 0) lacked.set(said.id, said);
+    else lacked.delete(said.id);
+    deliveryTimer ??= setTimeout(tellDelivery, deliveryPause);
+  };
+  const tellDelivery = () => {
+    deliveryTimer = undefined;
+    const counts = new Map();
+    for (const { states } of lacked.values()) {
+      for (const [seat, state] of states) if (/waiting|sent/.test(state)) counts.set(seat, (counts.get(seat) ?? 0) + 1);
+    }
+    const text = [
+      ...[...counts].flatMap(([seat, count]) => [...label(seat), ` lacks ${counted(count)}. `]),
+      ...[...missed].flatMap(([seat, count]) => [...label(seat), ` never got ${counted(count)}. `]),
+    ];
+    missed = new Map();
+    const line = find("#delivery");
+    if (text.length > 0) put(line, text);
+    else if (line.textContent !== "") put(line, "Everybody has your messages.");
+    // A page that is loaded again knows by this that it has lost something.
+    const isOwing = room.isOwing;
+    if (history.state?.isIn && isOwing !== Boolean(history.state.isOwing)) {
+      history.replaceState(isOwing ? { isIn: true, isOwing } : { isIn: true }, "");
+    }
   };
   const room = new Room(await Guest.ofThisBrowser("room"), {
     changed: show,
-    message: add,
+    message: (seat, text) => add(seat, text),
+    delivered,
     media: (seat, stream) => showMedia(seat, stream, false),
     seen: (seen) => {
       own = seen.seat;
@@ -84,13 +156,21 @@ export async function run() {
       if (left.length > 0) gone = `${left.map(person).join(", ")} left. `;
       else if (seats.length > here.length) gone = "";
       here = seats;
+      for (const one of seen.people) people.set(one.seat, one);
+      find("#send").disabled = seats.length === 0;
       find("#alone").textContent = gone ? "You're alone here." : words.waiting;
       // Loading the page again brings one back to one's seat. What leads there stands in the address alone.
       const fragment = secret ? `#${toBase64URL(secret)}` : "";
       const path = `/join/${seen.id}`;
       if (!history.state?.isIn) history.replaceState({ isIn: true }, "", path + location.search + fragment);
       place.know(seen.id, seen.code?.code);
-      showRoom(seen, fragment && location.origin + path + fragment);
+      const compare = (number, seat) => {
+        if (!compared.delete(number)) compared.add(number);
+        showRoom(seen, link, compared, compare);
+        find(`#people [data-seat="${seat}"] button`).focus();
+      };
+      const link = fragment && location.origin + path + fragment;
+      showRoom(seen, link, compared, compare);
     },
   }, new URLSearchParams(location.search).has("relay"));
 
@@ -99,9 +179,13 @@ export async function run() {
   /** A second tab would take the first one's seat away. */
   const come = async (key, work) => {
     const other = await place.take(key);
-    if (other) show("entry", other);
-    else work();
+    if (other) return show("entry", other);
+    settings.name = find("#name").value;
+    storeSettings(settings);
+    room.name = nameOf(settings.name);
+    work();
   };
+  find("#name").value = settings.name;
   const hasLink = id !== undefined && secret !== null;
   find("#by-code").hidden = hasLink;
   find("#invited").hidden = !hasLink;
@@ -133,14 +217,19 @@ export async function run() {
     await navigator.clipboard.writeText(find("#link").textContent);
     target.dataset.sent = "";
   };
+  let refused;
   find("#say").onsubmit = (event) => {
     event.preventDefault();
     const text = find("#message").value;
-    if (text.trim() === "" || !room.say(text)) return;
-    add(own, text);
+    if (text.trim() === "") return;
+    const said = room.say(text, text === refused);
+    refused = said.full && text;
+    if (said.isLong) return put(find("#delivery"), "This message is too long.");
+    if (said.full) return put(find("#delivery"), ["Too much waits for ", ...names(said.full), ". Send again, and the others get it."]);
+    add(own, text, said);
     find("#message").value = "";
   };
-  find("#message").maxLength = messageMax;
+  find("#message").maxLength = textMax;
 
   // MARK: Voice and video
 
@@ -181,6 +270,10 @@ export async function run() {
     for (const track of stream.getAudioTracks()) track.enabled = !isMuted;
   };
 
+  if (history.state?.isOwing) {
+    put(find("#delivery"), "This page was loaded again. Messages that somebody lacked are lost.");
+    history.replaceState({ isIn: true }, "");
+  }
   if (id !== undefined && history.state?.isIn) come(id, () => room.enter(id, secret));
   else show(id === undefined || hasLink ? "entry" : "notfound");
 }
@@ -195,8 +288,12 @@ function showMedia(seat, stream, isOwn) {
   if (!present) find("#videos").append(video);
 }
 
-/** @param {string} link empty if this browser has none */
-function showRoom({ seat, isHost, isFull, people, code }, link) {
+/**
+ * @param {string} link empty if this browser has none
+ * @param {Set<string>} compared safety numbers
+ * @param {(number: string, seat: number) => void} compare turns it to compared, and back
+ */
+function showRoom({ seat, isHost, isFull, people, code }, link, compared, compare) {
   find("#invitation").hidden = isFull || !(isHost || link);
   find("#has-link").hidden = !link;
   find("#link").textContent = link;
@@ -207,10 +304,18 @@ function showRoom({ seat, isHost, isFull, people, code }, link) {
   find("#alone").hidden = people.length > 0;
   find("#safety").hidden = people.length === 0;
   const list = find("#people");
-  const rows = people.map(({ seat, state, number, isVouched }) => {
+  const rows = people.map(({ seat, state, number, isVouched, name, isPlain }) => {
     const row = make("li", "", { seat, state });
-    row.append(make("span", `${person(seat)}: ${state}. `), make("code", number.replace(/.{4}(?=.)/g, "$& ")));
-    row.append(make("small", isVouched ? "came by the link" : "compare this code"));
+    const isCompared = compared.has(number);
+    const called = name ? [" ", foreign(name)] : [];
+    row.append(make("span", person(seat)), ...called, `: ${state}. `);
+    row.append(make("code", number.replace(/.{4}(?=.)/g, "$& ")));
+    row.append(make("small", isCompared ? "compared" : isVouched ? "came by the link" : "compare this code"));
+    if (isPlain) row.append(make("small", "on an older page: it tells nobody what it has"));
+    const button = make("button", "Codes match");
+    button.ariaPressed = String(isCompared);
+    button.onclick = () => compare(number, seat);
+    row.append(button);
     return row;
   });
   // People who hear the page are told of changes alone.

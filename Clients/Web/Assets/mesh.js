@@ -101,13 +101,16 @@ export class Mesh {
     const actions = [];
     const gone = new Set(this.peers.keys());
     for (const { participant: id, seat } of participants) {
-      gone.delete(id);
       if (id === this.#own) this.seat = seat;
-      else if (!this.peers.has(id)) this.peers.set(id, new Peer(id, seat));
+      // A participant that left and came in again has another seat, and none of its connections.
+      else if (this.peers.get(id)?.seat === seat) gone.delete(id);
     }
     for (const peer of gone) {
       this.peers.delete(peer);
       actions.push({ do: "close", peer });
+    }
+    for (const { participant: id, seat } of participants) {
+      if (id !== this.#own && !this.peers.has(id)) this.peers.set(id, new Peer(id, seat));
     }
     for (const { participant: id, isConnected } of participants) {
       const peer = this.peers.get(id);

@@ -5,13 +5,13 @@ import {
   box, isIDOf, isSigned, roomProof, roomSalt, safetyNumber, sha256, signedDigest, unbox, verifyingKey,
 } from "./crypto.js";
 import { Mesh } from "./mesh.js";
+import { plainMax, protocol, Talk } from "./talk.js";
 
-const label = "chat";
+/** The channels of each connection: for plain pages, and for all others. */
+const [plain, talk] = ["chat", "talk"];
 const now = () => performance.now();
-/** A message, in UTF-16 units. Longer ones are cut off by who gets them. */
-export const messageMax = 4_000;
-/** Bytes that wait for one peer. Until there are fewer, nothing is sent. */
-const bufferedMax = 1_048_576;
+/** Bytes that wait for one peer. Until there are fewer than the second, nothing is sent. */
+const [bufferedMax, bufferedLow] = [1_048_576, 262_144];
 const leftWithin = 1_000;
 /** After a sign that somebody has come or gone of whom nothing was told. */
 const lookPause = 2_000;
@@ -20,13 +20,15 @@ const relaysShare = 0.75;
 const freshCode = { codeDigits: 6, codeTtlSeconds: 600 };
 
 /**
- * @typedef {{id: string, seat: number, state: string, number: string, isVouched: boolean}} Person
- *   `number` is the safety number; `isVouched`: who came by the link, which the server does not know
+ * @typedef {{id: string, seat: number, state: string, number: string, isVouched: boolean, name?: string, isPlain: boolean}} Person
+ *   `number` is the safety number; `isVouched`: who came by the link, which the server does not know; `isPlain`: on a page of
+ *   before, which tells nobody what it has
  * @typedef {{code: string, until: number} | null} Code
  * @typedef {object} Audience
  * @property {(state: string, reason?: string) => void} changed `state` is one of `main[data-state]`
  * @property {(room: {id: string, seat: number, isHost: boolean, isFull: boolean, people: Person[], code: Code}) => void} seen
  * @property {(seat: number, text: string) => void} message
+ * @property {(said: import("./talk.js").Said) => void} delivered one of ours, to one more or one fewer
  * @property {(seat: number, stream: MediaStream | null) => void} media
  */
 
@@ -38,6 +40,7 @@ export class Room {
   #connection;
   /** @type {Mesh} */
   #mesh;
+  #talk;
   /** @type {[string, object]} what brings us in for the first time */
   #wish;
   #id;
@@ -55,7 +58,7 @@ export class Room {
   /** @type {Map<string, {seat: number, verify: CryptoKey, enc: Uint8Array, number: string, salt?: Uint8Array}>} */
   #keys = new Map();
   #ownSeat = 0;
-  /** @type {Map<string, {pc: RTCPeerConnection, session: string, seat: number, channel?: RTCDataChannel, steps: Promise<void>}>} */
+  /** @type {Map<string, {pc: RTCPeerConnection, session: string, seat: number, chat?: RTCDataChannel, talk?: RTCDataChannel, steps: Promise<void>}>} */
   #links = new Map();
   #outgoing = Promise.resolve();
   /** @type {MediaStream | null} */
@@ -69,6 +72,7 @@ export class Room {
     this.#guest = guest;
     this.#audience = audience;
     this.#policy = isRelayed ? "relay" : "all";
+    this.#talk = this.#newTalk();
     this.#connection = new Connection(guest, {
       entered: () => this.#enter(),
       received: (frame) => this.#received(frame),
@@ -109,12 +113,18 @@ export class Room {
     this.#show();
   }
 
-  /** @param {string} text @returns {boolean} whether it went to everybody who is connected */
-  say(text) {
-    const open = [...this.#links.values()].map(({ channel }) => channel).filter((channel) => channel?.readyState === "open");
-    if (open.length === 0 || open.some(({ bufferedAmount }) => bufferedAmount > bufferedMax)) return false;
-    for (const channel of open) channel.send(text);
-    return true;
+  /** By which others see us from the next connection on. It goes to them alone. @param {string | undefined} name */
+  set name(name) {
+    this.#talk.name = name;
+  }
+
+  /** @param {boolean} isPartial @returns {ReturnType<Talk["say"]>} */
+  say(text, isPartial) {
+    return this.#talk.say(crypto.randomUUID(), this.#connection.now, text, isPartial);
+  }
+
+  get isOwing() {
+    return this.#talk.isOwing;
   }
 
   /** What others see and hear from now on. @param {MediaStream | null} stream */
@@ -128,6 +138,7 @@ export class Room {
 
   /** The others first: they are not to wait for somebody who has gone. */
   async leave() {
+    this.#talk.leave();
     for (const [id, { session }] of this.#links) this.#signal(id, "bye", { session });
     this.#closeAll();
     const left = this.#outgoing.then(() => this.#connection.ask("room_leave", { roomId: this.#id })).catch(() => {});
@@ -186,7 +197,7 @@ export class Room {
   #dropped() {
     this.#isOnline = false;
     this.#mesh?.offline();
-    clearTimeout(this.#wakeTimer);
+    this.#sleep();
     clearTimeout(this.#turnTimer);
     clearTimeout(this.#lookTimer);
     this.#unseen = null;
@@ -209,6 +220,8 @@ export class Room {
   #end(state, reason) {
     this.#connection.stop();
     this.#closeAll();
+    // The room goes on in another tab, and may come back to this one.
+    if (state !== "replaced") this.#talk.seen([]);
     this.#audience.changed(state, reason);
   }
 
@@ -288,7 +301,9 @@ export class Room {
     const isFull = room.participants.length >= room.participantsMax;
     if (isFull) this.#code = null;
     this.#shown = { isHost: room.host === this.#guest.id, isFull };
-    this.#act(this.#mesh.seen({ ...room, participants }, change, now()));
+    const actions = this.#mesh.seen({ ...room, participants }, change, now());
+    this.#talk.seen(this.#mesh.peers.values());
+    this.#act(actions);
   }
 
   /**
@@ -341,11 +356,40 @@ export class Room {
       else if (action.do === "ask") this.#signal(peer, "restart", {});
       else this.#step(peer, action);
     }
-    clearTimeout(this.#wakeTimer);
-    const wake = this.#mesh.nextWake;
-    const fire = () => this.#act(this.#mesh.timerFired(now()));
-    if (wake < Infinity) this.#wakeTimer = setTimeout(fire, wake - now());
+    this.#sleep();
     this.#show();
+  }
+
+  #sleep() {
+    clearTimeout(this.#wakeTimer);
+    const wake = Math.min(this.#mesh?.nextWake ?? Infinity, this.#talk.nextWake);
+    const fire = () => {
+      this.#talk.timerFired(now());
+      this.#act(this.#mesh.timerFired(now()));
+    };
+    if (wake < Infinity) this.#wakeTimer = setTimeout(fire, wake - now());
+  }
+
+  /** The messages of this visit. They go with this page, and the server has none of them. */
+  #newTalk() {
+    const left = (id) => {
+      this.#act(this.#mesh.signalled(id, { kind: "bye" }, now()));
+      this.#look();
+    };
+    const broke = (id) => {
+      const link = this.#links.get(id);
+      link.pc.close();
+      this.#mesh.broke(id, link.session, now());
+    };
+    const write = (id, name, texts) => {
+      const channel = this.#links.get(id)?.[name];
+      if (channel?.readyState !== "open" || channel.bufferedAmount > bufferedMax) return false;
+      for (const text of texts) channel.send(text);
+      return true;
+    };
+    const heard = (seat, { text }) => this.#audience.message(seat, text);
+    const changed = (said) => this.#audience.delivered(said);
+    return new Talk({ left, broke, write, heard, changed }, toBase64(crypto.getRandomValues(new Uint8Array(8))));
   }
 
   /** One after the other: each of them changes what the next may do. */
@@ -403,15 +447,22 @@ export class Room {
       });
     });
     const use = (channel) => {
-      if (channel.label !== label) return;
-      link.channel = channel;
-      channel.onopen = on(() => mesh.opened(peer, session));
+      const name = channel.label;
+      if (name !== plain && (name !== talk || channel.protocol !== protocol)) return;
+      link[name] = channel;
+      channel.bufferedAmountLowThreshold = bufferedLow;
+      channel.onopen = on(() => {
+        if (name === plain) mesh.opened(peer, session);
+        this.#talk.opened(peer, name, now());
+      });
+      channel.onbufferedamountlow = on(() => this.#talk.drained(peer));
       channel.onclose = on(() => mesh.broke(peer, session, now()));
       channel.onmessage = on(({ data }) => {
-        if (typeof data === "string") this.#audience.message(seat, data.slice(0, messageMax));
+        if (name === talk) this.#talk.heard(peer, data, now());
+        else if (typeof data === "string") this.#audience.message(seat, data.slice(0, plainMax));
       });
     };
-    if (offers) use(pc.createDataChannel(label));
+    if (offers) for (const [name, options] of [[plain], [talk, { protocol }]]) use(pc.createDataChannel(name, options));
     else pc.ondatachannel = on(({ channel }) => use(channel));
     this.#addTracks(pc);
   }
@@ -425,6 +476,7 @@ export class Room {
     if (!link) return;
     this.#links.delete(peer);
     link.pc.close();
+    this.#talk.cut(peer);
     this.#audience.media(link.seat, null);
   }
 
@@ -438,7 +490,8 @@ export class Room {
     if (!this.#isIn) return this.#audience.changed(this.#isOnline ? "connecting" : "offline");
     const people = [...this.#mesh.peers.values()].map(({ id, seat, state }) => {
       const { number, salt } = this.#keys.get(id);
-      return { id, seat, state, number, isVouched: salt !== undefined };
+      const { name, isPlain } = this.#talk.people.get(id) ?? {};
+      return { id, seat, state, number, isVouched: salt !== undefined, name, isPlain };
     });
     const { seat } = this.#mesh;
     this.#audience.seen({ id: this.#id, seat, people, code: this.#code, ...this.#shown });

@@ -91,6 +91,9 @@ static const struct web_asset assets[] = {
     {"tabs.js", (const unsigned char[]) {
 #embed "../Assets/tabs.js" suffix(, 0)
     }},
+    {"talk.js", (const unsigned char[]) {
+#embed "../Assets/talk.js" suffix(, 0)
+    }},
     {"text.js", (const unsigned char[]) {
 #embed "../Assets/text.js" suffix(, 0)
     }},

@@ -84,9 +84,22 @@ struct JoinPage {
         get async throws {
             try await self.browser.value(
                 of:
-                    "return [...document.querySelectorAll('#messages > p')].map((p) => [...p.children].map((part) => part.textContent).join(': '))"
+                    "return [...document.querySelectorAll('#messages > p')].map((p) => [...p.querySelectorAll('strong, bdi')].filter((part) => !part.parentElement.matches('strong')).map((part) => part.textContent).join(': '))"
             ).elements.compactMap(\.string)
         }
+    }
+
+    /// The people who have each of our own messages.
+    var deliveries: [String] {
+        get async throws {
+            try await self.browser.value(
+                of: "return [...document.querySelectorAll('#messages small')].map((line) => line.textContent)"
+            ).elements.compactMap(\.string)
+        }
+    }
+
+    func shows(deliveries: [String], within timeout: Duration = .seconds(20)) async throws {
+        try await self.shows("deliveries \(deliveries)", within: timeout) { try await self.deliveries == deliveries }
     }
 
     /// Safety numbers by seat.

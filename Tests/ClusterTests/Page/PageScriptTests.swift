@@ -31,6 +31,14 @@ extension PageCluster {
         #expect(faults == .object([:]))
     }
 
+    /// Any breaking, coming, going and loading again: whoever was there has each message once, in order, and is said to have it.
+    @Test func nobodyMissesAMessageInAnyWorld() async throws {
+        let vectors = try Data(contentsOf: Self.root.appending(path: "docs/vectors/talk.json"))
+        let faults = try await Self.run(
+            "talk.js", [try JSON(parsing: Array(vectors))], seeds: [.integer(0), .integer(500)])
+        #expect(faults == .object([:]))
+    }
+
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
 
