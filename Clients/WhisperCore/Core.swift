@@ -199,6 +199,7 @@ public final class Core: Sendable {
                 }
                 if case .room(let room, let news) = event {
                     let text = EventText.event(room, news, origin: origin, account: source.account)
+                    if case .data = news { return feeds.push(text, .data) }
                     return feeds.push(text, .passing)
                 }
                 feeds.push(EventText.event(event, account: source.account) ?? [], kind)

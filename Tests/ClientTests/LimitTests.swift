@@ -25,6 +25,15 @@ import WhisperClient
         #expect(ClientLimits.readMarksUnderWayMax <= ClientLimits.receiptsBurst)
     }
 
+    @Test func whatIsSaidInRoomsFitsIntoItsChannel() {
+        #expect(2 * TalkLimits.textBytesMax < TalkLimits.messageBytesMax)
+        #expect(TalkLimits.waitingMessagesMax <= TalkLimits.rememberedIDsMax)
+        #expect(TalkLimits.waitingBytesMax + TalkLimits.messageBytesMax < TalkLimits.bufferedMax)
+        #expect(TalkLimits.bufferedLow < TalkLimits.bufferedMax)
+        // Data for everybody in one room fits among the events that wait.
+        #expect(TalkLimits.writesMax * Int(RoomLimits.participants.upperBound) < ClientLimits.eventsWaitingMax)
+    }
+
     @Test func whatFitsIntoAFrameFitsIntoTheClient() {
         #expect(ClientLimits.textBytesMax < Limits.textCiphertextBytesMax)
         #expect(ClientLimits.quarantinedBytesMax >= 8 * Limits.frameBytesMax)

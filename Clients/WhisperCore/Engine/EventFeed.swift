@@ -36,8 +36,8 @@ final class EventFeed: Sendable {
         var hasWaiting: Bool { !self.waiting.isEmpty && !self.isSubscribing }
 
         /// There is one.
-        mutating func takeWaiting() -> [UInt8] {
-            let (event, kind) = self.waiting.removeFirst()
+        mutating func takeWaiting(at index: Int = 0) -> [UInt8] {
+            let (event, kind) = self.waiting.remove(at: index)
             if kind == .log { self.logCount -= 1 }
             return event
         }
@@ -61,6 +61,8 @@ final class EventFeed: Sendable {
         case kept
         /// An event of the moment.
         case passing
+        /// A part of what is sent to somebody. Its sender bounds how much waits: others go first.
+        case data
         /// A log line of the core. It displaces no other event.
         case log
     }
@@ -106,7 +108,7 @@ final class EventFeed: Sendable {
             }
             state.waiting.append((event(), kind))
             if state.waiting.count > CoreLimits.eventsWaitingMax {
-                _ = state.takeWaiting()
+                _ = state.takeWaiting(at: state.waiting.firstIndex { $0.kind != .data } ?? 0)
                 state.lost += 1
             }
         }

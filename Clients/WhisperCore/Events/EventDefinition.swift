@@ -24,6 +24,7 @@ package struct EventDefinition: Sendable {
         .connection, .caughtUp, .messageReceived, .messageChanged, .contactChanged, .requestReceived, .groupChanged,
         .backup, .alarm,
         .roomChanged, .roomEvent, .roomSignal, .roomForged, .roomEnded,
+        .roomData, .roomMessage, .roomMessageState, .roomPerson,
         .answer,
         .settingsChanged, .typing, .presence, .chatChanged, .timerChanged, .messagesExpired,
         .callIncoming, .callRinging, .callAnswered, .callCandidate, .callTaken, .callEnded, .callNoted,

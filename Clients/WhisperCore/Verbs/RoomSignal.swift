@@ -3,7 +3,7 @@ import WhisperClient
 
 extension Verb {
     private enum Kind: String, CaseIterable, Sendable {
-        case offer, answer, candidate, connected, failed
+        case offer, answer, candidate, connected, failed, low
     }
 
     private static let to = TypedField.principalID("to", about: "The participant at the other end.")
@@ -12,7 +12,7 @@ extension Verb {
     private static let kind = TypedField<Kind>.choice(
         "kind",
         about:
-            "Result of the stack, or state of the connection: `connected` when the channel is open, `failed` when it broke."
+            "Result of the stack, or state of the connection: `connected` when a channel is open, `failed` when it broke. `low`: all `roomData` so far is written, and less than 262144 bytes of it wait in the stack."
     )
     private static let sdp = TypedField.text(
         "sdp", 1...RoomLimits.signalCiphertext.upperBound, about: "With `offer` and `answer`."
@@ -46,6 +46,7 @@ extension Verb {
                         sdpMid: try parameters[Self.sdpMid]))
             case (.connected, nil, nil): report = .connected
             case (.failed, nil, nil): report = .failed
+            case (.low, nil, nil): report = .low
             default: throw CoreError(.invalidField, "does not fit the other fields", field: "kind")
             }
             let (id, client) = (try parameters[RoomParameters.room], opened.client)

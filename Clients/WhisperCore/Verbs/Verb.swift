@@ -93,7 +93,7 @@ package enum VerbCatalogue {
         .messageRetry,
         .messageCancel, .messageUnread, .outboxStatus, .outboxResume, .outboxDiscard,
         .roomHold, .roomCreate, .roomJoin, .roomList, .roomGet, .roomSignal, .roomCode, .roomUpdate, .roomRemove,
-        .roomPoke,
+        .roomPoke, .roomSay, .roomName, .roomData,
         .roomTurn, .roomLeave, .roomClose, .roomPurge,
         .liveCreate, .liveUpdate, .liveDelete, .liveList, .liveKnown,
         .liveDefault, .liveHold, .liveStart, .liveType, .liveLine, .liveCue, .liveStop,

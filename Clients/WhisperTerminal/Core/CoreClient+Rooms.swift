@@ -95,6 +95,7 @@ extension CoreClient {
                 json.add("sdpMid", candidate.sdpMid)
             case .connected: json.add("kind", "connected")
             case .failed: json.add("kind", "failed")
+            case .low: json.add("kind", "low")
             }
         }
     }

@@ -25,6 +25,29 @@ extension RoomNews {
         case "roomForged":
             guard let participant = json.principal("participant") else { return nil }
             self = .forged(participant)
+        case "roomData":
+            guard let peer = json.principal("to"), let number = json.integer("link"),
+                let channel: TalkMachine.Channel = json.choice("channel"), let text = json.string("text")
+            else { return nil }
+            self = .data(peer, number: Int(number), channel, text)
+        case "roomMessage":
+            guard let peer = json.principal("from"), let id = json.string("id").flatMap({ UUIDText($0) }),
+                let time = json.integer("at"), let text = json.string("text")
+            else { return nil }
+            let message = TalkMessage(
+                id: id, time: Timestamp(milliseconds: time), text: text,
+                answered: json.string("re").flatMap { UUIDText($0) })
+            self = .message(peer, name: json.string("name"), message)
+        case "roomMessageState":
+            guard let peer = json.principal("to"), let id = json.string("id").flatMap({ UUIDText($0) }),
+                let state: TalkMachine.State = json.choice("state")
+            else { return nil }
+            self = .messageState(id, peer, state)
+        case "roomPerson":
+            guard let peer = json.principal("participant"), let isPlain = json.bool("isPlain"),
+                let isFull = json.bool("isFull")
+            else { return nil }
+            self = .person(peer, TalkPerson(name: json.string("name"), isPlain: isPlain, isFull: isFull))
         case "roomEnded":
             guard let end = json.string("reason").flatMap({ MeshMachine.End($0) }) else { return nil }
             self = .over(end)

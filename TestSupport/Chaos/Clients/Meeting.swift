@@ -154,7 +154,7 @@ actor Meeting {
         case .link(let peer, let link, let order): await self.perform(order, of: peer, link, by: number)
         case .forged(let peer): self.ledger.remark("foreign keys: \(name) is given some for \(peer)")
         case .over(let end) where end != .left: self.ledger.remark("room over: for \(name), \(end)")
-        case .told, .over: break
+        case .told, .over, .data, .message, .messageState, .person: break
         }
     }
 

@@ -302,7 +302,9 @@ final class RoomDevice: LiveDevice {
         if self.visits[id]?.machine.isOver ?? true {
             let seat = joined.room.participants.first { $0.participant == self.id }
             let hasSat = seat.map { $0.joinedAt + RoomLimits.absenceMax < .now } ?? false
-            var visit = RoomVisit(joined, own: self.id, secret: secret, isReturning: isReturning || hasSat)
+            var visit = RoomVisit(
+                joined, own: self.id, secret: secret, isReturning: isReturning || hasSat,
+                talk: TalkMachine(epoch: Array(repeating: 0, count: TalkLimits.epochBytes)))
             _ = visit.machine.connected()
             self.visits[id] = visit
         }

@@ -69,6 +69,14 @@ struct MeshWorld {
         var clock: Int64 = 0
         /// Offers for new connections that its stack was told to make, by peer.
         var offered: [PrincipalID: Int] = [:]
+        var talk: TalkMachine
+        var life: Life
+        /// In all its lives.
+        var everShown: Set<String> = []
+        /// Messages that were written once at least.
+        var resent: Set<UUIDText> = []
+        /// It has a client of before.
+        var isPlain = false
     }
 
     static let tick = Duration.milliseconds(20)
@@ -77,8 +85,16 @@ struct MeshWorld {
     let faults: Faults
     private(set) var now: Instant
     private let beginning: Instant
-    private var isQuiet = false
-    private(set) var people: [Person] = []
+    private(set) var isQuiet = false
+    var people: [Person] = []
+    /// Whether people say something, and a fault that they do it with.
+    private let talks: Bool
+    let mutation: Mutation?
+    var (lives, saidCount, isSaying) = (0, 0, false)
+    var said: [UUIDText: Said] = [:]
+    var flying: [Flying] = []
+    /// Promises that were broken.
+    var broken: [String] = []
     private var seats: [PrincipalID: Int] = [:]
     private var nextSeat = 1
     private(set) var revision: Int64 = 0
@@ -88,13 +104,22 @@ struct MeshWorld {
     /// Offers for new connections from somebody who has the higher seat. There must be none.
     private(set) var wrongOffers = 0
 
-    init(seed: UInt64, people count: Int, faults: (inout SeededGenerator) -> Faults, startingAt beginning: Instant) {
+    init(
+        seed: UInt64, people count: Int, faults: (inout SeededGenerator) -> Faults, startingAt beginning: Instant,
+        talks: Bool = false, _ mutation: Mutation? = nil
+    ) {
+        (self.talks, self.mutation) = (talks, mutation)
         self.random = SeededGenerator(seed: seed)
         self.faults = faults(&self.random)
         (self.now, self.beginning) = (beginning, beginning)
         for number in 0..<count {
             let id = PrincipalID.guest(GuestID(high: 9, low: UInt64(number)))
-            self.people.append(Person(id: id, machine: MeshMachine(room: self.room, own: id, isReturning: false)))
+            self.lives += 1
+            var person = Person(
+                id: id, machine: MeshMachine(room: self.room, own: id, isReturning: false),
+                talk: Self.talk(self.lives), life: Life(number: self.lives))
+            person.isPlain = talks && Bool.random(using: &self.random) && number == 1
+            self.people.append(person)
             let pause = Duration.milliseconds(.random(in: 0...3_000, using: &self.random))
             self.comes.append((beginning + pause, number))
         }
@@ -115,17 +140,17 @@ struct MeshWorld {
     /// The earliest time at which somebody comes, connects, receives, hears of a stack, or wakes.
     private var nextDue: Instant? {
         let times = self.people.flatMap { person in
-            [person.onlineAt, person.machine.nextWake].compactMap(\.self) + person.inbox.map(\.at)
-                + person.reports.map(\.at)
+            [person.onlineAt, person.machine.nextWake, person.talk.nextWake].compactMap(\.self)
+                + person.inbox.map(\.at) + person.reports.map(\.at)
         }
-        return (times + self.comes.map(\.at)).min()
+        return (times + self.flying.map(\.at) + self.comes.map(\.at)).min()
     }
 
-    private mutating func happens(_ chance: Double) -> Bool {
+    mutating func happens(_ chance: Double) -> Bool {
         !self.isQuiet && Double.random(in: 0..<1, using: &self.random) < chance
     }
 
-    private mutating func delay() -> Duration {
+    mutating func delay() -> Duration {
         .milliseconds(5) + (self.isQuiet ? .zero : self.faults.delayMax * .random(in: 0...1, using: &self.random))
     }
 
@@ -137,6 +162,7 @@ struct MeshWorld {
             let person = self.comes.remove(at: place).person
             self.connect(person)
         }
+        self.arrive()
         for person in self.people.indices {
             self.trouble(person)
             if let at = self.people[person].onlineAt, at <= self.now { self.connect(person) }
@@ -145,6 +171,7 @@ struct MeshWorld {
             if self.people[person].machine.nextWake.map({ $0 <= self.now }) ?? false {
                 self.perform(self.people[person].machine.timerFired(at: self.now), of: person)
             }
+            if self.talks { self.talkOn(person) }
         }
     }
 
@@ -154,6 +181,7 @@ struct MeshWorld {
             self.perform(self.people[person].machine.leave(), of: person)
             // It leaves for good, and comes in anew later.
             self.leave(person)
+            self.reborn(person)
             let id = self.people[person].id
             self.people[person].machine = MeshMachine(room: self.room, own: id, isReturning: false)
             self.people[person].ends = [:]
@@ -161,6 +189,7 @@ struct MeshWorld {
         } else if self.happens(self.faults.restarts) {
             // The program ends and starts again; its connections are gone, which others notice late.
             self.disconnect(person)
+            self.reborn(person)
             let id = self.people[person].id
             self.people[person].machine = MeshMachine(room: self.room, own: id, isReturning: true)
             self.people[person].ends = [:]
@@ -265,6 +294,7 @@ struct MeshWorld {
     // MARK: The stacks
 
     private mutating func perform(_ actions: [MeshMachine.Action], of person: Int) {
+        if self.talks { self.learnSeats(person) }
         for action in actions {
             switch action {
             case .join:
@@ -279,7 +309,10 @@ struct MeshWorld {
                 let elapsed = (self.now - self.beginning).milliseconds
                 let time = Timestamp(milliseconds: elapsed * 100 + self.people[person].clock)
                 self.send(.signal(content, from: self.people[person].id, time), to: other)
-            case .link(let peer, let number, let order): self.order(order, peer, number, of: person)
+            case .link(let peer, let number, let order):
+                self.order(order, peer, number, of: person)
+                guard self.talks, let link = order.link(number) else { continue }
+                self.began(person, peer, link: link)
             case .changed, .over: break
             }
         }
@@ -325,7 +358,7 @@ struct MeshWorld {
 
     private static let candidate = RoomCandidate(candidate: "candidate:1", sdpMLineIndex: 0, sdpMid: "0")
 
-    private mutating func later(
+    mutating func later(
         _ report: LinkReport, _ peer: PrincipalID, _ number: Int, of person: Int,
         after pause: Duration = .milliseconds(30)
     ) {
@@ -339,6 +372,12 @@ struct MeshWorld {
             guard self.people[person].ends[peer]?.number == number else { continue }
             if report == .failed { self.people[person].ends[peer] = nil }
             self.perform(self.people[person].machine.heard(report, of: peer, number: number, at: self.now), of: person)
+            guard self.talks else { continue }
+            switch report {
+            case .connected: self.opened(person, peer, number)
+            case .low: self.perform(self.people[person].talk.low(peer, link: number), of: person)
+            case .offer, .answer, .candidate, .failed: break
+            }
         }
     }
 
@@ -367,6 +406,8 @@ struct MeshWorld {
     // MARK: Judging
 
     var expected: Set<PrincipalID> { Set(self.seats.keys) }
+
+    func seat(of id: PrincipalID) -> Int? { self.seats[id] }
 
     /// Whether content can go both ways between these two.
     func areConnected(_ one: Int, _ other: Int) -> Bool {

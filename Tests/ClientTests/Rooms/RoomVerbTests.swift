@@ -47,6 +47,68 @@ import Testing
         }
     }
 
+    /// Moves one message of a channel from a core's stack to another's.
+    @discardableResult
+    private func carry(_ kind: String, _ one: CoreHost, _ other: CoreHost, _ link: Int64) async throws -> JSON {
+        let data = try await one.next("roomData") { event in
+            event["channel"]?.string == "talk" && event["text"]?.string?.hasPrefix(#"{"t":"\#(kind)""#) ?? false
+        }
+        let text = JSON.string(data["text"]?.string ?? "").text
+        try await other.perform(
+            #"room_data {"roomId":"\#(data["roomId"]?.string ?? "")","to":"\#(try await one.id)","link":\#(link),"text":\#(text)}"#
+        )
+        return data
+    }
+
+    /// A message of one is shown at the other, whose receipt comes back. Nothing of it is kept.
+    @Test func whatIsSaidArrivesAndItsAuthorKnows() async throws {
+        let (ann, bob) = (try await self.hosts.online("ann"), try await self.hosts.online("bob"))
+        let (annID, bobID) = (try await ann.id, try await bob.id)
+        let room = try #require(try await ann.ask("room_create")["room"])
+        let id = try #require(room["roomId"]?.string)
+        let say = #"room_say {"roomId":"\#(id)","text":"Is this thing on?"}"#
+        #expect(try await ann.refusal(say).hasPrefix("wrongStage"))
+        #expect(try await ann.perform(#"room_name {"name":"An\u202en"}"#)["name"]?.string == "Ann")
+        #expect(try await ann.refusal(#"room_name {"name":"\u0007"}"#) == "invalidField name")
+        try await bob.ask(#"room_join {"code":"\#(room["code"]?.string ?? "")"}"#)
+        try await ann.next("roomChanged") { $0["room"]?["participants"]?.elements.count == 2 }
+        // Before there is any connection.
+        let said = try #require(try await ann.perform(say)["id"]?.string)
+        func isIn(_ state: String) async throws {
+            let event = try await ann.next("roomMessageState") { $0["state"]?.string == state }
+            #expect(event["id"]?.string == said && event["to"]?.string == bobID && event["roomId"]?.string == id)
+        }
+        try await isIn("waiting")
+        try await self.link(ann, bob, in: id)
+        try await self.carry("hello", ann, bob, 1)
+        #expect(try await bob.next("roomPerson")["name"]?.string == "Ann")
+        try await self.carry("hello", bob, ann, 1)
+        try await isIn("sent")
+        try await self.carry("say", ann, bob, 1)
+        let heard = try await bob.next("roomMessage")
+        #expect(heard["id"]?.string == said && heard["from"]?.string == annID && heard["name"]?.string == "Ann")
+        #expect(heard["text"]?.string == "Is this thing on?")
+        try await self.carry("got", bob, ann, 1)
+        try await isIn("got")
+        try await ann.perform(#"room_signal {"roomId":"\#(id)","to":"\#(bobID)","link":1,"kind":"low"}"#)
+
+        // Data of another connection, data of an older page, and a departure.
+        let data = #"room_data {"roomId":"\#(id)","to":"\#(annID)","#
+        try await bob.perform(data + #""link":9,"channel":"chat","text":"from nowhere"}"#)
+        try await bob.perform(data + #""link":1,"channel":"chat","text":"without an id"}"#)
+        #expect(try await bob.next("roomMessage")["text"]?.string == "without an id")
+        #expect(try await bob.refusal(data + #""link":1}"#) == "invalidField text")
+        try await bob.perform(data + #""link":1,"base64":""}"#)
+        let long = String(repeating: "é", count: 4_001)
+        #expect(try await ann.refusal(#"room_say {"roomId":"\#(id)","text":"\#(long)"}"#) == "tooLong text")
+        try await ann.ask(#"room_leave {"roomId":"\#(id)"}"#)
+        try await self.carry("bye", ann, bob, 1)
+        #expect(try await self.signal(bob, "drop")["from"]?.string == annID)
+        #expect(try await ann.refusal(say) == "notFound roomId")
+        await ann.core.close()
+        await bob.core.close()
+    }
+
     private func number(_ host: CoreHost, _ room: String) async throws -> [String] {
         try await host.perform(#"room_get {"roomId":"\#(room)"}"#)["room"]?["participants"]?.elements
             .compactMap { $0["safetyNumber"]?.string } ?? []

@@ -32,11 +32,14 @@ import Testing
             })
     }
 
+    private static let talk = TalkMachine(epoch: Array(0..<8))
+
     private func visit(_ states: [RoomState], of own: KeyPair? = nil) -> RoomVisit {
         let turn = TurnCredentialsFrame(urls: [], username: "", credential: [], ttl: 1)
         var visit = RoomVisit(
             RoomJoined(room: states[0], seat: 1, code: nil, codeExpiresAt: nil, turn: turn),
-            own: Self.id(own ?? self.host), secret: RoomSecret(SecretBytes(Array(0..<16))), isReturning: false)
+            own: Self.id(own ?? self.host), secret: RoomSecret(SecretBytes(Array(0..<16))), isReturning: false,
+            talk: Self.talk)
         for state in states { visit.learn(state) }
         return visit
     }
@@ -78,7 +81,8 @@ import Testing
                 room: self.state(revision, seat: seat, via: .link), seat: seat, code: nil, codeExpiresAt: nil,
                 turn: turn)
         }
-        var visit = RoomVisit(joined(2, seat: 2), own: Self.id(self.other), secret: nil, isReturning: false)
+        var visit = RoomVisit(
+            joined(2, seat: 2), own: Self.id(self.other), secret: nil, isReturning: false, talk: Self.talk)
         visit.learn(joined(2, seat: 2).room)
         #expect(visit.keys(of: Self.id(self.host))?.isSalted == false)
         for (seat, given) in [(3, secret), (4, nil)] as [(Int, RoomSecret?)] {

@@ -6,6 +6,7 @@ struct RoomVisit {
     /// take the secret away by claiming that we joined without it.
     private(set) var secret: RoomSecret?
     var machine: MeshMachine
+    var talk: TalkMachine
     private(set) var code: String?
     private(set) var codeExpiresAt: Timestamp?
     /// `nil`: no other participant has had a seat yet.
@@ -20,7 +21,8 @@ struct RoomVisit {
     /// The time of our last signal. It grows with each signal, to show their order.
     private var signalledAt = Timestamp(milliseconds: 0)
 
-    init(_ joined: RoomJoined, own: PrincipalID, secret: RoomSecret?, isReturning: Bool) {
+    init(_ joined: RoomJoined, own: PrincipalID, secret: RoomSecret?, isReturning: Bool, talk: TalkMachine) {
+        self.talk = talk
         (self.secret, self.ownSeat) = (secret, joined.seat)
         self.machine = MeshMachine(room: joined.room.room, own: own, isReturning: isReturning)
         (self.code, self.codeExpiresAt, self.turn) = (joined.code, joined.codeExpiresAt, joined.turn)
@@ -32,6 +34,14 @@ struct RoomVisit {
         guard joined.seat > self.ownSeat else { return }
         self.ownSeat = joined.seat
         if let secret { (self.secret, self.keys) = (secret, [:]) }
+    }
+
+    /// The seats of all others, as the machine knows them.
+    var othersSeats: [PrincipalID: Int] {
+        let others = (self.machine.shown?.participants ?? []).filter { one in
+            one.participant != self.machine.own && !self.forged.contains(one.participant)
+        }
+        return Dictionary(others.map { ($0.participant, $0.seat) }) { first, _ in first }
     }
 
     mutating func show(code: String?, until end: Timestamp?) { (self.code, self.codeExpiresAt) = (code, end) }
@@ -127,5 +137,12 @@ package enum RoomNews: Sendable, Equatable {
     case link(PrincipalID, number: Int, LinkOrder)
     /// The server gave false keys for this participant. They are not used.
     case forged(PrincipalID)
+    /// For the WebRTC stack: a text for a channel of connection `number`.
+    case data(PrincipalID, number: Int, TalkMachine.Channel, String)
+    /// A message of a participant, with the name that it has given itself.
+    case message(PrincipalID, name: String?, TalkMessage)
+    /// The state of a message of ours for a participant.
+    case messageState(UUIDText, PrincipalID, TalkMachine.State)
+    case person(PrincipalID, TalkPerson)
     case over(MeshMachine.End)
 }

@@ -10,6 +10,10 @@ package final class RoomVisits {
     /// Rooms that are being entered, by the question.
     private var entries: [UInt64: RoomEntry] = [:]
     private var random = SystemRandomNumberGenerator()
+    /// Our life, for others in rooms.
+    private let epoch = Sodium.random(TalkLimits.epochBytes)
+    /// By which others in rooms see us. It is not stored.
+    private var name: String?
 
     init(keys: IdentityKeys, store: ClientStore, logger: Logger) {
         self.keys = keys
@@ -67,6 +71,7 @@ package final class RoomVisits {
 
     /// Gives up the seat, after a `bye` to the connected participants.
     package func leave(_ id: UUIDText, _ host: isolated some RoomHost) async throws(LiveError) {
+        self.perform(self.visits[id]?.talk.leave() ?? [], in: id, host)
         if let actions = self.visits[id]?.machine.leave() { self.perform(actions, in: id, host) }
         try await host.ask(RoomLeave(id))
         try self.kept { try $0.forget(id) }
@@ -110,7 +115,80 @@ package final class RoomVisits {
     ) {
         guard let actions = self.visits[id]?.machine.heard(report, of: peer, number: number, at: .now) else { return }
         self.perform(actions, in: id, host)
+        switch report {
+        case .connected:
+            let actions = self.visits[id]?.talk.opened(peer, link: number, at: .now)
+            self.perform(actions ?? [], in: id, host)
+        case .low: self.perform(self.visits[id]?.talk.low(peer, link: number) ?? [], in: id, host)
+        case .offer, .answer, .candidate, .failed: break
+        }
         host.pump()
+    }
+
+    // MARK: What is said
+
+    /// By which others in rooms see us, from the next connections on. The server never learns it.
+    package func set(name: String?) {
+        self.name = name
+        for id in self.visits.keys { self.visits[id]?.talk.name = name }
+    }
+
+    /// Says something to all who have a seat.
+    /// - Parameter isPartial: participants for whom too much waits do not get it.
+    /// - Returns: `nil` if we are not in this room.
+    package func say(
+        _ text: String, answering answered: UUIDText?, isPartial: Bool, in id: UUIDText, _ host: isolated some RoomHost
+    ) throws(TalkMachine.Refusal) -> UUIDText? {
+        guard self.visits[id] != nil else { return nil }
+        let message = TalkMessage(id: .random(), time: host.serverNow, text: text, answered: answered)
+        let actions = try self.visits[id]!.talk.say(message, isPartial: isPartial)
+        self.perform(actions, in: id, host)
+        return message.id
+    }
+
+    /// The stack has received something on a channel of connection `number`.
+    /// - Parameter text: `nil` was binary.
+    package func received(
+        _ text: String?, on channel: TalkMachine.Channel, from peer: PrincipalID, number: Int, in id: UUIDText,
+        _ host: isolated some RoomHost
+    ) {
+        guard let visit = self.visits[id], number > 0, visit.machine.link(to: peer) == number else { return }
+        switch channel {
+        case .talk:
+            let actions = self.visits[id]?.talk.heard(text, from: peer, link: number, at: .now)
+            self.perform(actions ?? [], in: id, host)
+        case .chat:
+            // A participant that greets nobody: its texts have no ids, and it cuts its own.
+            guard let text, !text.isEmpty, text.utf16.count <= TalkLimits.plainUnitsMax else { return }
+            let message = TalkMessage(id: .random(), time: host.serverNow, text: text)
+            self.perform([.heard(peer, message)], in: id, host)
+        }
+        host.pump()
+    }
+
+    private func perform(_ actions: [TalkMachine.Action], in id: UUIDText, _ host: isolated some RoomHost) {
+        for action in actions {
+            switch action {
+            case .write(let peer, let number, let channel, let text):
+                host.publish(.room(id, .data(peer, number: number, channel, text)))
+            case .heard(let peer, let message):
+                let name = self.visits[id]?.talk.person(peer)?.name
+                host.publish(.room(id, .message(peer, name: name, message)))
+            case .state(let message, let peer, let state):
+                host.publish(.room(id, .messageState(message, peer, state)))
+            case .person(let peer):
+                guard let person = self.visits[id]?.talk.person(peer) else { continue }
+                host.publish(.room(id, .person(peer, person)))
+            case .left(let peer):
+                let actions = self.visits[id]?.machine.received(
+                    SignalContent(.bye), from: peer, host.serverNow, serverTime: host.serverNow, at: .now)
+                self.perform(actions ?? [], in: id, host)
+            case .broke(let peer, let number):
+                self.logger.debug("somebody in a room talks nonsense")
+                let actions = self.visits[id]?.machine.heard(.failed, of: peer, number: number, at: .now)
+                self.perform(actions ?? [], in: id, host)
+            }
+        }
     }
 
     // MARK: The host of a room
@@ -231,7 +309,8 @@ package final class RoomVisits {
             let isReturning =
                 entry.isReturning || seat.map { $0.joinedAt + RoomLimits.absenceMax < host.serverNow } ?? false
             var visit = RoomVisit(
-                joined, own: .identity(own), secret: self.secret(of: entry, joined, host), isReturning: isReturning)
+                joined, own: .identity(own), secret: self.secret(of: entry, joined, host), isReturning: isReturning,
+                talk: TalkMachine(epoch: self.epoch, name: self.name))
             _ = visit.machine.connected()
             self.visits[id] = visit
         }
@@ -299,13 +378,20 @@ package final class RoomVisits {
         _ actions: [MeshMachine.Action], in id: UUIDText, showing: Bool = false, _ host: isolated some RoomHost
     ) {
         if showing, let view = self[id] { host.publish(.room(id, .shown(view))) }
+        if let seats = self.visits[id]?.othersSeats {
+            self.perform(self.visits[id]?.talk.seen(seats) ?? [], in: id, host)
+        }
         for action in actions {
             switch action {
             case .join: host.begin { await $0.rooms.rejoin(id, $0) }
             case .signal(let kind, let peer, let content): self.signal(kind, content, to: peer, in: id, host)
-            case .link(let peer, let number, let order): host.publish(.room(id, .link(peer, number: number, order)))
+            case .link(let peer, let number, let order):
+                host.publish(.room(id, .link(peer, number: number, order)))
+                guard let link = order.link(number) else { continue }
+                self.perform(self.visits[id]?.talk.began(peer, link: link) ?? [], in: id, host)
             case .changed: if let view = self[id] { host.publish(.room(id, .shown(view))) }
             case .over(let end):
+                self.perform(self.visits[id]?.talk.seen([:]) ?? [], in: id, host)
                 host.publish(.room(id, .over(end)))
                 self.visits[id] = nil
                 // Forget the secret: a closed room stays closed, and after leaving or a removal the user joins anew.
@@ -338,6 +424,7 @@ package final class RoomVisits {
     func tick(_ host: isolated some RoomHost) {
         for id in self.visits.keys {
             if let actions = self.visits[id]?.machine.timerFired(at: .now) { self.perform(actions, in: id, host) }
+            if let actions = self.visits[id]?.talk.timerFired(at: .now) { self.perform(actions, in: id, host) }
         }
     }
 
@@ -349,7 +436,9 @@ package final class RoomVisits {
         self.visits[id]?.machine.signalRefused(code, at: .now)
     }
 
-    var nextWake: ContinuousClock.Instant? { self.visits.values.compactMap(\.machine.nextWake).min() }
+    var nextWake: ContinuousClock.Instant? {
+        self.visits.values.flatMap { [$0.machine.nextWake, $0.talk.nextWake].compactMap(\.self) }.min()
+    }
 
     /// Whether signals to a participant are salted with the secret of the room's link.
     func isSalted(for peer: PrincipalID, in id: UUIDText) -> Bool? { self.visits[id]?.keys(of: peer)?.isSalted }
@@ -366,6 +455,17 @@ private struct RoomEntry {
     var secret: RoomSecret?
     /// This identity already has a seat in the room.
     var isReturning: Bool
+}
+
+extension LinkOrder {
+    /// The connection that there is from now on, if this order changes that; 0: none.
+    package func link(_ number: Int) -> Int? {
+        switch self {
+        case .offer, .accept(_, isFresh: true): number
+        case .drop: 0
+        case .accept, .answer, .candidate: nil
+        }
+    }
 }
 
 extension MeshMachine {

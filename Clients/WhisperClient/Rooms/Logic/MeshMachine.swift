@@ -77,6 +77,9 @@ package struct MeshMachine {
     /// Whether content can be exchanged with this participant now.
     package func isLinked(to peer: PrincipalID) -> Bool { self.peers[peer]?.phase == .connected }
 
+    /// The number of the connection to a participant; 0 without one.
+    package func link(to peer: PrincipalID) -> Int { self.peers[peer]?.link ?? 0 }
+
     // MARK: The server
 
     package mutating func connected() -> [Action] {
@@ -411,6 +414,7 @@ package struct MeshMachine {
             self.peers[id]?.phase = .awaiting
             self.peers[id]?.since = now
             return actions + (peer.phase == .connected ? [.changed] : [])
+        case .low: return []
         }
     }
 
@@ -536,7 +540,7 @@ extension MeshMachine {
 
 /// An order to the WebRTC stack about one connection.
 package enum LinkOrder: Equatable, Sendable {
-    /// Make a connection with the data channel `chat`, ordered and reliable, and an offer for it.
+    /// Make a connection with the data channels `chat` and `talk`, ordered and reliable, and an offer for it.
     case offer
     /// Take an offer and answer it.
     /// - Parameter isFresh: for a new connection; otherwise for the existing one.
@@ -555,4 +559,6 @@ package enum LinkReport: Equatable, Sendable {
     case connected
     /// The connection is broken, or the peer has closed it.
     case failed
+    /// All that was to be written is written, and little of it waits in the stack.
+    case low
 }
