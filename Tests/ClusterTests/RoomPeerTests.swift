@@ -76,8 +76,56 @@ struct MeetingCluster {
             #expect(try await page.content(of: "#people [data-seat=\"\(seat)\"] small") == "came by the link")
             try await page.say("from the page")
             try await peer.prints("heard from the page")
+            try await page.shows(deliveries: ["everybody"])
             peer.says("from the peer")
             try await page.shows(messages: ["You: from the page", "Person \(seat): from the peer"])
+            try await peer.prints("state got ")
+        }
+    }
+
+    /// A page and a terminal, one of which is still connecting, or knows the channel `chat` alone.
+    @Test(arguments: [false, true]) func aPageAndATerminalSeeWhoHasWhat(isPlain: Bool) async throws {
+        let meeting = try await Meeting()
+        defer { meeting.folder.remove() }
+        try await Browser.open { browser in
+            let page = try await JoinPage.open("/join?relay", in: browser)
+            try await page.reaches("entry")
+            let peer = try await meeting.peer("anna", isPlain: isPlain, "create", "--name", "Anna")
+            if !isPlain { peer.says("/hold") }
+            try await page.follow(try await peer.word(after: "link "))
+            if isPlain {
+                try await page.isConnected(with: 1)
+            } else {
+                try await page.shows("somebody who connects") {
+                    try await browser.count("#people [data-state=connecting]") == 1
+                }
+            }
+            for text in ["one", "two"] { try await page.say(text) }
+            if !isPlain {
+                try await page.shows(deliveries: ["not yet: Person 1", "not yet: Person 1"])
+                peer.says("before")
+                peer.says("/release")
+                try await peer.prints("state waiting ")
+            }
+            for text in ["one", "two"] { try await peer.prints("heard \(text)") }
+            let delivery = isPlain ? "everybody; sent, without a receipt: Person 1" : "everybody"
+            try await page.shows("its deliveries") {
+                try await page.deliveries.allSatisfy { $0.hasPrefix(delivery) || $0 == "everybody" }
+            }
+            if isPlain {
+                peer.says("after")
+                try await page.shows(messages: ["You: one", "You: two", "Person 1: after"])
+            } else {
+                try await page.shows(messages: ["You: one", "You: two", "Anna (Person 1): before"])
+                try await peer.prints("state got ")
+                // Over another connection nothing comes twice.
+                peer.says("/fail")
+                try await peer.prints("linked 2 ", within: JoinPage.threeAttempts)
+                peer.says("again")
+                try await page.shows("the message") { try await page.messages.last == "Anna (Person 1): again" }
+                #expect(try await page.messages.count == 4)
+                #expect(peer.lines.count { $0.hasPrefix("heard ") } == 2)
+            }
         }
     }
 
@@ -233,11 +281,11 @@ private struct Meeting {
     }
 
     /// - Parameter words: of `whisper room`.
-    func peer(_ name: String, _ words: String...) async throws -> Peer {
+    func peer(_ name: String, isPlain: Bool = false, _ words: String...) async throws -> Peer {
         let script = Self.here.appending(path: "WebRTC/peer.py").path
         return try await Peer.start(
             self.folder, Self.python,
-            [script, Self.program, "room"] + words + ["--profile", name, "--signals"])
+            [script] + (isPlain ? ["--plain"] : []) + [Self.program, "room"] + words + ["--profile", name, "--signals"])
     }
 
     func linked() async throws -> (Peer, Peer) {

@@ -19,6 +19,7 @@ struct RoomShowing: ParsableArguments {
             "Speak JSON, one object a line, with a WebRTC stack that runs beside this program.",
             discussion: "docs/rooms.md describes it. Without a stack the command shows who comes and goes."))
     var signals = false
+    @Option(help: "How the others see you. The server does not learn it.") var name: String?
 }
 
 struct RoomCreateCommand: AsyncParsableCommand {
@@ -220,6 +221,7 @@ private func visit(_ options: ProfileOptions, _ showing: RoomShowing, _ door: Ro
 
 private func stay(_ core: CoreClient, _ showing: RoomShowing, _ door: RoomDoor) async throws -> RoomEnd {
     let events = core.events()
+    if let name = showing.name { _ = try await core.answered("room_name") { json in json.add("name", name) } }
     let room = try await core.enter(door)
     let end =
         showing.signals

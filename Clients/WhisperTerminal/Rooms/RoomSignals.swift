@@ -36,7 +36,7 @@ struct RoomSignals {
                 continue
             }
             do {
-                try await self.core.report(report.report, of: report.peer, number: report.link, in: self.room.id)
+                try await self.take(report)
             } catch let refusal as CoreClient.Refusal {
                 // A room that is over has said so.
                 guard CoreError.Code(rawValue: refusal.code) != .notFound else { continue }
@@ -44,6 +44,27 @@ struct RoomSignals {
             }
         }
         return .left
+    }
+
+    private func take(_ report: SignalLine.Report) async throws {
+        switch report {
+        case .link(let link, of: let peer, number: let number):
+            try await self.core.report(link, of: peer, number: number, in: self.room.id)
+        case .data(let text, on: let channel, of: let peer, number: let number):
+            _ = try await self.core.answered("room_data") { json in
+                json.add("roomId", self.room.id)
+                json.add("to", "\(peer)")
+                json.add("link", Int64(number))
+                json.add("channel", channel.rawValue)
+                if let text { json.add("text", text) } else { json.add("base64", "") }
+            }
+        case .say(let text, isPartial: let isPartial):
+            _ = try await self.core.answered("room_say") { json in
+                json.add("roomId", self.room.id)
+                json.add("text", text)
+                json.add("isPartial", isPartial)
+            }
+        }
     }
 
     private func show(_ events: AsyncStream<ClientEvent>) async throws -> RoomEnd {
@@ -62,6 +83,16 @@ struct RoomSignals {
                 self.say(SignalLine.text(SignalLine.Order(order, peer: peer, link: number)))
             case .room(self.room.id, .forged(let participant)):
                 self.say(SignalLine.text(SignalLine.Error(message: "forged keys of \(participant)")))
+            case .room(self.room.id, .data(let peer, let number, let channel, let text)):
+                let line = SignalLine.Written(peer: "\(peer)", link: number, channel: channel.rawValue, text: text)
+                self.say(SignalLine.text(line))
+            case .room(self.room.id, .message(let peer, let name, let message)):
+                self.say(SignalLine.text(SignalLine.Message(message, peer: peer, name: name)))
+            case .room(self.room.id, .messageState(let id, let peer, let state)):
+                let line = SignalLine.MessageState(id: "\(id)", peer: "\(peer)", state: state.rawValue)
+                self.say(SignalLine.text(line))
+            case .room(self.room.id, .person(let peer, let person)):
+                self.say(SignalLine.text(SignalLine.Person(person, peer: peer)))
             case .room(self.room.id, .over(let end)):
                 self.say(SignalLine.text(SignalLine.Over(end)))
                 return .over(end)
@@ -156,6 +187,48 @@ enum SignalLine {
         }
     }
 
+    struct Written: Encodable {
+        var type = "data"
+        var peer: String
+        var link: Int
+        var channel: String
+        var text: String
+    }
+
+    struct Message: Encodable {
+        var type = "message"
+        var id: String
+        var peer: String
+        var name: String?
+        var at: Int64
+        var text: String
+
+        init(_ message: TalkMessage, peer: PrincipalID, name: String?) {
+            (self.id, self.peer, self.name) = ("\(message.id)", "\(peer)", name)
+            (self.at, self.text) = (message.time.milliseconds, message.text)
+        }
+    }
+
+    struct MessageState: Encodable {
+        var type = "state"
+        var id: String
+        var peer: String
+        var state: String
+    }
+
+    struct Person: Encodable {
+        var type = "person"
+        var peer: String
+        var name: String?
+        var isPlain: Bool
+        var isFull: Bool
+
+        init(_ person: TalkPerson, peer: PrincipalID) {
+            (self.peer, self.name) = ("\(peer)", person.name)
+            (self.isPlain, self.isFull) = (person.isPlain, person.isFull)
+        }
+    }
+
     struct Event: Encodable {
         var type = "event"
         var event: String
@@ -190,33 +263,52 @@ enum SignalLine {
 
     // MARK: From the stack
 
-    struct Report {
-        let peer: PrincipalID
-        let link: Int
-        let report: LinkReport
+    enum Report {
+        case link(LinkReport, of: PrincipalID, number: Int)
+        /// A message that the stack has received on a channel; `nil` was binary.
+        case data(String?, on: TalkMachine.Channel, of: PrincipalID, number: Int)
+        /// The person at the stack says this.
+        case say(String, isPartial: Bool)
 
         private struct Text: Decodable {
             var type: String
-            var peer: String
-            var link: Int
+            var peer: String?
+            var link: Int?
             var sdp: String?
             var candidate: RoomCandidate?
+            var channel: String?
+            var text: String?
+            var isPartial: Bool?
         }
 
         /// - Returns: `nil` if it is no such line.
         init?(_ line: String) {
-            guard let text = try? JSONDecoder().decode(Text.self, from: Data(line.utf8)),
-                let peer = PrincipalID(text.peer)
-            else { return nil }
+            guard let text = try? JSONDecoder().decode(Text.self, from: Data(line.utf8)) else {
+                return nil
+            }
+            if text.type == "say", let said = text.text, !said.isEmpty {
+                self = .say(said, isPartial: text.isPartial ?? false)
+                return
+            }
+            guard let peer = text.peer.flatMap({ PrincipalID($0) }), let link = text.link else { return nil }
+            if text.type == "data" {
+                guard let channel = TalkMachine.Channel(rawValue: text.channel ?? "talk") else { return nil }
+                // A message that is too long counts as one that was binary: as malformed.
+                let isShort = (text.text ?? "").utf8.count <= TalkLimits.messageBytesMax
+                self = .data(isShort ? text.text : nil, on: channel, of: peer, number: link)
+                return
+            }
+            let report: LinkReport
             switch (text.type, text.sdp, text.candidate) {
-            case ("offer", let sdp?, nil): self.report = .offer(sdp)
-            case ("answer", let sdp?, nil): self.report = .answer(sdp)
-            case ("candidate", nil, let candidate?): self.report = .candidate(candidate)
-            case ("connected", nil, nil): self.report = .connected
-            case ("failed", nil, nil): self.report = .failed
+            case ("offer", let sdp?, nil): report = .offer(sdp)
+            case ("answer", let sdp?, nil): report = .answer(sdp)
+            case ("candidate", nil, let candidate?): report = .candidate(candidate)
+            case ("connected", nil, nil): report = .connected
+            case ("failed", nil, nil): report = .failed
+            case ("low", nil, nil): report = .low
             default: return nil
             }
-            (self.peer, self.link) = (peer, text.link)
+            self = .link(report, of: peer, number: link)
         }
     }
 }

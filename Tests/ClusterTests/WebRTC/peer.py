@@ -1,10 +1,11 @@
 """A WebRTC stack beside `whisper room … --signals` (docs/rooms.md). It may use the relay and nothing else.
 
 Starts the command, does what it says, and reports what has come of it. Prints a line for everything that happens. Each line of
-its own input is said to everybody who is linked, but for these: /fail breaks all connections, /vanish kills the command,
-/leave ends its input.
+its own input is said to everybody, but for these: /fail breaks all connections, /vanish kills the command, /leave ends its
+input, and /hold makes no connection until /release.
 
-Usage: peer.py PROGRAM ARGUMENT…
+Usage: peer.py [--plain] PROGRAM ARGUMENT…
+With --plain it is a stack of before: it knows the channel `chat` alone, and talks without the command.
 """
 
 import asyncio
@@ -16,6 +17,8 @@ from aiortc.rtcconfiguration import RTCIceTransportPolicy
 from aiortc.sdp import candidate_from_sdp
 
 LINE_BYTES = 1_048_576
+TALK = "whisper-talk-1"
+BUFFERED_LOW = 262_144
 
 
 def say(text):
@@ -35,12 +38,17 @@ class Link:
 
     def __init__(self, peer, number, connection):
         self.peer, self.number, self.connection = peer, number, connection
-        self.channel = None
+        self.channels = {}
+        # Data for channels that are not open yet.
+        self.held = []
 
 
 class Stack:
-    def __init__(self, command):
+    def __init__(self, command, is_plain):
         self.command = command
+        self.is_plain = is_plain
+        self.released = asyncio.Event()
+        self.released.set()
         self.links = {}
         self.turn = None
         self.said = set()
@@ -78,27 +86,53 @@ class Stack:
         return link
 
     def use(self, link, channel):
-        link.channel = channel
+        label = channel.label
+        if label != "chat" and (self.is_plain or label != "talk" or channel.protocol != TALK):
+            return
+        link.channels[label] = channel
+        channel.bufferedAmountLowThreshold = BUFFERED_LOW
 
         @channel.on("message")
         def heard(text):
-            say(f"heard {text}")
+            if self.is_plain:
+                say(f"heard {text}")
+            else:
+                self.report(link, "data", channel=label, **({"text": text} if isinstance(text, str) else {}))
 
         @channel.on("close")
         def closed():
             if self.links.get(link.peer) is link:
                 self.lost(link)
 
+        @channel.on("bufferedamountlow")
+        def drained():
+            self.flush(link)
+
         def linked():
+            if label == "talk":
+                self.flush(link)
+                return
             pair = link.connection.sctp.transport.transport._connection._nominated[1]
             kinds = f"{pair.local_candidate.type}-{pair.remote_candidate.type}"
             say(f"linked {link.number} {channel.label} {channel.ordered} {kinds}")
             self.report(link, "connected")
+            self.flush(link)
 
         if channel.readyState == "open":
             linked()
         else:
             channel.on("open", linked)
+
+    def flush(self, link):
+        """Writes what is held, in order for each channel, and says so."""
+        for name, text in link.held[:]:
+            channel = link.channels.get(name)
+            if channel is None or channel.readyState != "open" or channel.bufferedAmount > BUFFERED_LOW:
+                continue
+            link.held.remove((name, text))
+            channel.send(text)
+        if not link.held and all(channel.bufferedAmount <= BUFFERED_LOW for channel in link.channels.values()):
+            self.report(link, "low")
 
     def lost(self, link):
         del self.links[link.peer]
@@ -124,9 +158,18 @@ class Stack:
 
     async def order(self, line):
         kind, peer, number = line["type"], line["peer"], line["link"]
+        if kind == "data":
+            link = self.links.get(peer)
+            if link is not None and link.number == number:
+                link.held.append((line["channel"], line["text"]))
+                self.flush(link)
+            return
+        await self.released.wait()
         if kind == "offer":
             link = self.make(peer, number)
             self.use(link, link.connection.createDataChannel("chat"))
+            if not self.is_plain:
+                self.use(link, link.connection.createDataChannel("talk", protocol=TALK))
             await self.describe(link, "offer", await link.connection.createOffer())
             return
         if kind == "drop":
@@ -181,6 +224,12 @@ class Stack:
             elif kind == "connection":
                 self.was_offline = self.was_offline or not line["isOnline"]
                 say("offline" if not line["isOnline"] else "online again" if self.was_offline else "online")
+            elif kind == "message":
+                say(f"heard {line['text']}")
+            elif kind == "state":
+                say(f"state {line['state']} {line['peer']} {line['id']}")
+            elif kind == "person":
+                say(f"person {line.get('name', '-')} {'plain' if line['isPlain'] else 'greeted'}")
             elif kind == "over":
                 say(f"over {line['reason']}")
             elif kind == "error":
@@ -199,20 +248,28 @@ class Stack:
                 self.command.kill()
             elif line == "/leave":
                 self.command.stdin.close()
-            else:
+            elif line == "/hold":
+                self.released.clear()
+            elif line == "/release":
+                self.released.set()
+            elif self.is_plain:
                 for link in self.links.values():
-                    if link.channel is not None and link.channel.readyState == "open":
-                        link.channel.send(line)
+                    if "chat" in link.channels and link.channels["chat"].readyState == "open":
+                        link.channels["chat"].send(line)
+            else:
+                self.command.stdin.write((json.dumps({"type": "say", "text": line}) + "\n").encode())
 
 
 async def main(words):
+    is_plain = words[0] == "--plain"
+    words = words[1:] if is_plain else words
     command = await asyncio.create_subprocess_exec(
         *words, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=LINE_BYTES
     )
     orders = asyncio.StreamReader()
     protocol = asyncio.StreamReaderProtocol(orders)
     await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, sys.stdin)
-    stack = Stack(command)
+    stack = Stack(command, is_plain)
     obeying = asyncio.create_task(stack.obey(orders))
     await stack.serve()
     status = await command.wait()
