@@ -187,6 +187,18 @@ import Testing
         #expect(old[self.listener]?.profileKey == first?.profileKey)
     }
 
+    /// The person draws another link, and asks for a passcode, while they whisper.
+    @Test func aChangedConversationHasAnotherDoor() throws {
+        var desk = self.desk()
+        var changed = Self.conversation(.passcode, passcode: "sesame")
+        changed.linkSecret = SecretBytes([UInt8](16..<32))
+        desk.follow(changed)
+        #expect(desk.knocked(try self.knock()) == .refuse(.declined))
+        let link = [UInt8](16..<32)
+        #expect(desk.knocked(try self.knock(passcode: "open", link: link, at: Self.time(1))) == .refuse(.passcode))
+        #expect(desk.knocked(try self.knock(passcode: "sesame", link: link, at: Self.time(2))) == .grant)
+    }
+
     /// A note without room for it leaves the profile out, and knocks all the same.
     @Test func aLongNoteNamesNoProfile() throws {
         let note = KnockNote(

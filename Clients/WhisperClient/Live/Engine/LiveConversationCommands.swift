@@ -73,6 +73,7 @@ package struct LiveConversationCommands: Sendable {
             try store.update(conversation, at: host.serverNow)
             return try store.profile().id
         }
+        host.streams.follow(conversation)
         host.profileKeeper.changed(host)
         guard let device = host.id else { throw .offline }
         let id = conversation.id

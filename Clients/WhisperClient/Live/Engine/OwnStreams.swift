@@ -177,6 +177,9 @@ package final class OwnStreams {
         host.begin { await $0.streams.sendGrants(of: id, $0) }
     }
 
+    /// The person has changed a conversation, here or on another device.
+    func follow(_ conversation: OwnConversation) { self.whispering[conversation.id]?.desk.follow(conversation) }
+
     /// Another of our devices has decided about listeners.
     func learn(_ decisions: [KnownListener], of id: ConversationID, _ host: isolated some LiveHost) {
         guard let news = self.whispering[id]?.desk.learn(decisions) else { return }

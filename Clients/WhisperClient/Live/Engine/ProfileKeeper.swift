@@ -202,6 +202,7 @@ package final class ProfileKeeper {
             self.logger.warning("values of a document break the rules", metadata: ["count": "\(news.leftOut)"])
         }
         if news.isFull { self.tellFull(name, host) }
+        for own in news.conversations { host.streams.follow(own) }
         for (id, decisions) in news.listeners { host.streams.learn(decisions, of: id, host) }
         if news.changesConversations { host.publish(.passing(.profileDocument(name, .conversations))) }
         if news.changesFavorites { host.publish(.passing(.profileDocument(name, .favorites))) }

@@ -54,9 +54,9 @@ package struct AdmissionDesk {
     package static let callersMax = LiveLimits.waitingMax
 
     private let keys: ConversationKeys
-    private let link: LinkKeys
-    private let admission: Admission
-    private let passcode: String?
+    private var link: LinkKeys
+    private var admission: Admission
+    private var passcode: String?
     private var known: [PrincipalID: KnownListener]
     /// In the order of arrival.
     package private(set) var callers: [Caller] = []
@@ -68,6 +68,11 @@ package struct AdmissionDesk {
         self.admission = conversation.admission
         self.passcode = conversation.passcode
         self.known = Dictionary(known.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+    }
+
+    /// The person has changed the conversation, here or on another device: it has another link, or another passcode.
+    package mutating func follow(_ conversation: OwnConversation) {
+        (self.link, self.admission, self.passcode) = (conversation.link, conversation.admission, conversation.passcode)
     }
 
     package subscript(listener: PrincipalID) -> KnownListener? { self.known[listener] }

@@ -6,6 +6,7 @@ struct ProfileNews {
     /// Our own conversations are others now.
     var changesConversations = false
     var changesFavorites = false
+    var conversations: [OwnConversation] = []
     /// Decisions about listeners.
     var listeners: [ConversationID: [KnownListener]] = [:]
     /// Values had no room in the document, and stay where they are.
@@ -292,6 +293,7 @@ extension LiveStore {
             default: break
             }
         }
+        news.conversations = conversations
         try self.put(conversations, &edit, &news, in: database)
         // A conversation that was not here before comes with all its listeners.
         for own in conversations {
