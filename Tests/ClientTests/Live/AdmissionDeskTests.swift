@@ -187,6 +187,31 @@ import Testing
         #expect(old[self.listener]?.profileKey == first?.profileKey)
     }
 
+    /// A person has taken a device out and drawn another key. As soon as one device shows it, the key of before lets nobody
+    /// in, though a device that has it still listens.
+    @Test func aKeyOfBeforeLetsNobodyInOnceALaterOneWasShown() throws {
+        let (old, new) = (
+            ProfileKeys(secret: SecretBytes([UInt8](1..<33))), ProfileKeys(secret: SecretBytes([UInt8](2..<34)))
+        )
+        let lost = GuestKeys(secret: SecretBytes([UInt8](repeating: 9, count: 64)))
+        let (other, taken) = (PrincipalID.guest(self.other.id), PrincipalID.guest(lost.id))
+        var desk = self.desk()
+        _ = desk.knocked(try self.knock(of: (old, self.listener)))
+        _ = desk.accept(self.listener, at: Self.time(1))
+        #expect(desk.knocked(try self.knock(by: lost, at: Self.time(2), of: (old, taken))) == .grant)
+        #expect(desk.outmoded.isEmpty)
+        #expect(desk.knocked(try self.knock(at: Self.time(3), of: (new, self.listener))) == .grant)
+        #expect(desk.outmoded.map(\.id) == [taken] && desk[taken]?.profileKey == KnownListener.outmodedKey)
+        // It listens on, and lets nobody in.
+        #expect(desk.knocked(try self.knock(by: lost, at: Self.time(4), of: (old, taken))) == .grant)
+        #expect(desk[taken]?.profileKey == KnownListener.outmodedKey)
+        #expect(self.isAsk(desk.knocked(try self.knock(by: self.other, at: Self.time(5), of: (old, other)))))
+        #expect(desk.knocked(try self.knock(by: self.other, at: Self.time(6), of: (new, other))) == .grant)
+        // Another device of the person shows the new key later.
+        #expect(desk.knocked(try self.knock(by: lost, at: Self.time(7), of: (new, taken))) == .grant)
+        #expect(desk[taken]?.profileKey == desk[self.listener]?.profileKey)
+    }
+
     /// The person draws another link, and asks for a passcode, while they whisper.
     @Test func aChangedConversationHasAnotherDoor() throws {
         var desk = self.desk()
@@ -197,6 +222,13 @@ import Testing
         let link = [UInt8](16..<32)
         #expect(desk.knocked(try self.knock(passcode: "open", link: link, at: Self.time(1))) == .refuse(.passcode))
         #expect(desk.knocked(try self.knock(passcode: "sesame", link: link, at: Self.time(2))) == .grant)
+    }
+
+    @Test func aBlockIsTakenBackByLettingInAlone() throws {
+        var desk = self.desk(known: [self.known(.blocked)])
+        let removed = desk.remove(self.listener, isBlocked: false, generation: 3, at: Self.time(5))
+        #expect(removed?.verdict == .blocked)
+        #expect(desk.knocked(try self.knock(at: Self.time(6))) == .refuse(.blocked))
     }
 
     /// A note without room for it leaves the profile out, and knocks all the same.

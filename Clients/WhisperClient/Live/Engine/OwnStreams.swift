@@ -498,9 +498,11 @@ package final class OwnStreams {
         let listener = knock.listener
         switch decision {
         case .grant:
-            if let known = self.whispering[id]?.desk[listener] {
+            if let desk = self.whispering[id]?.desk, let known = desk[listener] {
                 do throws(LiveError) {
-                    try self.store.kept { try $0.set(known, of: id, at: host.serverNow) }
+                    try self.store.kept { store in
+                        for known in desk.outmoded + [known] { try store.set(known, of: id, at: host.serverNow) }
+                    }
                 } catch {
                     if case .store(let error) = error { host.storeFailed(error) }
                     return

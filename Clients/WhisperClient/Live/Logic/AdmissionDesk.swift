@@ -60,6 +60,8 @@ package struct AdmissionDesk {
     private var known: [PrincipalID: KnownListener]
     /// In the order of arrival.
     package private(set) var callers: [Caller] = []
+    /// Listeners whose profile the newest knock has shown to be of before: to be stored with its own.
+    private(set) var outmoded: [KnownListener] = []
     private var wrongPasscodes = 0
 
     package init(_ conversation: OwnConversation, known: [KnownListener]) {
@@ -91,6 +93,7 @@ package struct AdmissionDesk {
 
     package mutating func knocked(_ knock: Knock) -> Decision {
         let id = knock.listener
+        self.outmoded = []
         guard knock.keys.belong(to: id) else { return .ignore(.foreignKeys) }
         let before = self.known[id].flatMap { $0.keys == knock.keys ? $0 : nil }
         if before?.verdict == .blocked { return .refuse(.blocked) }
@@ -108,7 +111,7 @@ package struct AdmissionDesk {
             .flatMap { $0.hasTag(by: id, on: self.keys.id, at: sealed.timestamp, link: self.link) ? $0 : nil }
         let profile = note?.profile(of: id, on: self.keys.id)
         if before?.verdict == .allowed {
-            if let profile { self.known[id]?.profileKey = profile }
+            if let profile { self.showed(profile, id) }
             return .grant
         }
         if let before, sealed.timestamp <= before.decidedAt { return .ignore(.old) }
@@ -117,6 +120,21 @@ package struct AdmissionDesk {
             listener: id, keys: knock.keys, name: note.name, note: note.note, profileKey: profile)
         if before == nil, let profile, self.admits(profile) { return self.grant(caller) }
         return self.decide(caller, note.passcode)
+    }
+
+    /// A listener shows its profile. People draw another key when they take a device out: as soon as one of their devices
+    /// shows it, the key of before lets nobody in.
+    private mutating func showed(_ profile: Bytes32, _ id: PrincipalID) {
+        guard let before = self.known[id], before.profileKey != profile else { return }
+        if before.profileKey == KnownListener.outmodedKey, !self.admits(profile) { return }
+        if let key = before.profileKey, key != KnownListener.outmodedKey {
+            for var other in self.known.values where other.profileKey == key && other.id != id {
+                other.profileKey = KnownListener.outmodedKey
+                self.known[other.id] = other
+                self.outmoded.append(other)
+            }
+        }
+        self.known[id]?.profileKey = profile
     }
 
     /// Whether devices of this profile were let in, and none was sent away.
@@ -191,7 +209,8 @@ package struct AdmissionDesk {
         let before = self.known[listener]
         if let caller = self.callers.first(where: { $0.listener == listener }), isBlocked { _ = self.grant(caller) }
         guard var known = self.known[listener] else { return nil }
-        known.verdict = isBlocked ? .blocked : .removed
+        // Only letting somebody in takes a block back.
+        known.verdict = isBlocked || before?.verdict == .blocked ? .blocked : .removed
         known.decidedAt = now
         known.generation = before?.verdict == .allowed ? generation : before?.generation ?? 0
         self.known[listener] = known

@@ -50,6 +50,8 @@ package struct KnownListener: Hashable, Sendable {
     package var generation: Int
     /// The profile whose device the listener is, if it has shown one.
     package var profileKey: Bytes32?
+    /// In place of a profile's key when another of its devices has shown a later one. Nothing is signed by it.
+    static let outmodedKey = Bytes32([UInt8](repeating: 0, count: LiveLimits.secretBytes))!
 
     package init(
         id: PrincipalID, keys: PublicKeys, name: String, verdict: Verdict, decidedAt: Timestamp, generation: Int,
@@ -300,25 +302,32 @@ package struct LiveStore: Sendable {
     func listeners(of id: ConversationID, in database: Database) throws -> [KnownListener] {
         try Row.fetchAll(
             database, sql: "SELECT * FROM live_listeners WHERE conversation = ?", arguments: ["\(id)"]
-        ).compactMap { row in
-            guard let listener = PrincipalID(row["listener"] as String),
-                let sign = Bytes32(row["sign_key"] as [UInt8]), let box = Bytes32(row["box_key"] as [UInt8]),
-                let verdict = KnownListener.Verdict(rawValue: row["verdict"])
-            else { return nil }
-            return KnownListener(
-                id: listener, keys: PublicKeys(sign: sign, box: box), name: row["name"], verdict: verdict,
-                decidedAt: Timestamp(milliseconds: row["decided_at"]), generation: row["generation"],
-                profileKey: (row["profile_key"] as [UInt8]?).flatMap { Bytes32($0) })
-        }
+        ).compactMap(Self.listener)
+    }
+
+    private static func listener(_ row: Row) -> KnownListener? {
+        guard let listener = PrincipalID(row["listener"] as String),
+            let sign = Bytes32(row["sign_key"] as [UInt8]), let box = Bytes32(row["box_key"] as [UInt8]),
+            let verdict = KnownListener.Verdict(rawValue: row["verdict"])
+        else { return nil }
+        return KnownListener(
+            id: listener, keys: PublicKeys(sign: sign, box: box), name: row["name"], verdict: verdict,
+            decidedAt: Timestamp(milliseconds: row["decided_at"]), generation: row["generation"],
+            profileKey: (row["profile_key"] as [UInt8]?).flatMap { Bytes32($0) })
     }
 
     func set(_ listener: KnownListener, of id: ConversationID, at now: Timestamp) throws(ClientStoreError) {
         try self.store.write { database in
-            let sql = "SELECT verdict FROM live_listeners WHERE conversation = ? AND listener = ?"
-            let before = try String.fetchOne(database, sql: sql, arguments: ["\(id)", "\(listener.id)"])
+            let sql = "SELECT * FROM live_listeners WHERE conversation = ? AND listener = ?"
+            let before = try Row.fetchOne(database, sql: sql, arguments: ["\(id)", "\(listener.id)"])
+                .flatMap(Self.listener)
+            guard before != listener else { return }
+            let wasBlocked = before?.verdict == .blocked
+            var listener = listener
+            // Letting somebody in takes a block back on all devices, and nothing else does.
+            if wasBlocked, listener.verdict == .removed { listener.verdict = .blocked }
             try self.put(listener, of: id, in: database)
-            try self.note(
-                listener, of: id, wasBlocked: before == KnownListener.Verdict.blocked.rawValue, at: now, in: database)
+            try self.note(listener, of: id, wasBlocked: wasBlocked, at: now, in: database)
         }
     }
 
