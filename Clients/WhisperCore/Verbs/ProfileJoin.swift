@@ -8,7 +8,7 @@ extension Verb {
     static let profileJoin = Verb(
         "profile_join", of: "profiles",
         about:
-            "Makes this device one of a profile, in place of the one that it had. Without the right secret, or if there is no such profile, the answer is `forbidden`; so it is if the profile has \(Limits.profileMembersMax) devices.",
+            "Makes this device one of a profile, in place of the one that it had. `inUse`: a conversation of our own was made or whispered in here, or somebody stands in it. Without the right secret, or if there is no such profile, the answer is `forbidden`; so it is if the profile has \(Limits.profileMembersMax) devices.",
         [Self.link.field], type: "profile", ProfileParameters.result, errors: ProfileParameters.errors + [.inUse],
         samples: (#"{"link":"\#(Shapes.sampleProfileLink)"}"#, ProfileParameters.sample),
         .server { opened, parameters, json in

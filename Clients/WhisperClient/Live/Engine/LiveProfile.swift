@@ -31,10 +31,10 @@ package struct LiveProfile: Sendable {
     }
 
     /// Joins another device's profile, in place of our own.
-    /// - Throws: `.inUse` if the person uses conversations of our own: they belong to our profile.
+    /// - Throws: `.inUse` if conversations of our own are not untouched: they belong to our profile.
     package func join(_ link: ProfileLink, _ host: isolated some LiveHost) async throws(LiveError) -> SharedProfile {
         let isFree = try self.store.kept { store in
-            try store.hasProfile() && store.profile().id == link.id || !store.conversations().contains(where: \.isUsed)
+            try store.hasProfile() && store.profile().id == link.id || !store.isInUse()
         }
         guard isFree else { throw .inUse }
         let shared = try await self.profile(host) { (server, token) throws(LinkError) in
@@ -83,7 +83,7 @@ package struct LiveProfile: Sendable {
 
     /// Whether conversations that the person uses would be lost with this device.
     private func isNeededHere(_ host: isolated some LiveHost) async throws(LiveError) -> Bool {
-        guard try self.store.kept({ try $0.conversations().contains(where: \.isUsed) }) else { return false }
+        guard try self.store.kept({ try $0.isInUse() }) else { return false }
         guard !host.streams.isWhispering, try self.store.kept({ try $0.owedDocuments()[.whisper] == nil }) else {
             return true
         }

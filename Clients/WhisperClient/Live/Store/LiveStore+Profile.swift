@@ -124,10 +124,13 @@ extension LiveStore {
     /// The person whispers in a conversation.
     func use(_ id: ConversationID, at now: Timestamp) throws(ClientStoreError) {
         try self.store.write { database in
-            try database.run(
-                sql: "UPDATE live_conversations SET is_used = 1 WHERE id = ?", arguments: ["\(id)"])
+            try self.use(id, in: database)
             try self.documents.change(.whisper, at: now, in: database) { $0.set(["fields", "last"], to: "\(id)") }
         }
+    }
+
+    func use(_ id: ConversationID, in database: Database) throws {
+        try database.run(sql: "UPDATE live_conversations SET is_used = 1 WHERE id = ?", arguments: ["\(id)"])
     }
 
     // MARK: The person and the favorites
@@ -161,15 +164,25 @@ extension LiveStore {
 
     // MARK: Another profile
 
-    /// Takes the place of our profile. Conversations that nobody has used are forgotten; what else is here is owed to the
-    /// new one.
+    /// A conversation that was never whispered in here, and in which nobody stands: another profile may take its place.
+    private func isUntouched(_ own: OwnConversation, in database: Database) throws -> Bool {
+        try !own.isUsed && self.listeners(of: own.id, in: database).isEmpty
+    }
+
+    /// Whether there are conversations that another profile must not replace.
+    func isInUse() throws(ClientStoreError) -> Bool {
+        try self.store.read { database in
+            try self.conversations(in: database).contains { try !self.isUntouched($0, in: database) }
+        }
+    }
+
+    /// Takes the place of our profile. Untouched conversations are forgotten; what else is here is owed to the new one.
     func join(_ id: UUIDText, secret: SecretBytes) throws(ClientStoreError) {
         let before = try self.hasProfile() ? try self.profile().id : nil
         try self.store.write { database in
             try self.set(profile: id, secret: secret, in: database)
             guard before != id else { return }
-            for own in try self.conversations(in: database) where !own.isUsed {
-                guard try self.listeners(of: own.id, in: database).isEmpty else { continue }
+            for own in try self.conversations(in: database) where try self.isUntouched(own, in: database) {
                 try self.remove(own.id, in: database)
             }
             try self.begin(in: database)

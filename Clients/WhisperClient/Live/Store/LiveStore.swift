@@ -222,6 +222,7 @@ package struct LiveStore: Sendable {
     func update(_ conversation: OwnConversation, at now: Timestamp) throws(ClientStoreError) {
         try self.store.write { database in
             try self.update(conversation, in: database)
+            try self.use(conversation.id, in: database)
             try self.note(conversation, at: now, in: database)
         }
     }
@@ -230,7 +231,7 @@ package struct LiveStore: Sendable {
         try database.run(
             sql: """
                 UPDATE live_conversations
-                SET name = ?, title = ?, whisperer = ?, admission = ?, transcript_days = ?, secrets = ?, is_used = 1
+                SET name = ?, title = ?, whisperer = ?, admission = ?, transcript_days = ?, secrets = ?
                 WHERE id = ?
                 """,
             arguments: [

@@ -63,7 +63,7 @@ struct SharedConversation: ProfileValue, Equatable {
         return OwnConversation(
             keys: keys, name: self.name, title: self.title, whisperer: self.whisperer, admission: self.admission,
             passcode: self.passcode, transcriptDays: self.transcriptDays,
-            linkSecret: SecretBytes(Array(self.linkSecret)), content: nil, lastLine: 0)
+            linkSecret: SecretBytes(Array(self.linkSecret)), content: nil, lastLine: 0, isUsed: false)
     }
 }
 
