@@ -1,3 +1,5 @@
+import Contract
+
 /// Bounds and times of profiles that several devices of one person share.
 package enum ProfileLimits {
     /// Registers without a value in one document, and how long they stay. The oldest go first.
@@ -10,8 +12,12 @@ package enum ProfileLimits {
     package static let favoritesMax = 200
     /// The text of a favorite, in bytes.
     package static let favoriteBytesMax = 2_000
-    /// From the last change to the writing of a document.
-    package static let quietBefore = Duration.seconds(2)
+    /// A device keeps so many times what a document has room for: each device of a profile may bring one full document.
+    package static let keptTimes = Limits.profileMembersMax
+    package static let favoritesKeptMax = Self.favoritesMax * Self.keptTimes
+    /// From the last change to the writing of a document. With the way to the server and back it is seen elsewhere within
+    /// three seconds.
+    package static let quietBefore = Duration.seconds(1)
     /// Between two writings of one document. A document that changes all the time is written so often, too.
     package static let writtenEvery = Duration.seconds(10)
     /// After attempts that have failed.
@@ -21,6 +27,9 @@ package enum ProfileLimits {
     package static let flushLook = Duration.milliseconds(20)
     /// A later visit alone changes the document this long after the one that stands there.
     package static let visitsNotedEvery = Duration.seconds(600)
+    /// What a device has seen of other documents is noted so often, and an older document is waited for so long.
+    package static let seenNotedEvery = Duration.seconds(600)
+    package static let behindFor = Duration.seconds(600)
     /// A document without room is told of so often.
     package static let toldFullEvery = Duration.seconds(24 * 3_600)
     /// Stamps that are believed, in milliseconds since 1970.

@@ -62,11 +62,8 @@ package enum ProfileMerge {
         min(max(now.milliseconds, (register?.time ?? 0) + 1), ProfileLimits.times.upperBound)
     }
 
-    /// Leaves out what a document has no room for.
-    /// - Returns: whether values were left out, not tombstones alone.
-    package static func bound(
-        _ contents: inout ProfileContents, _ name: ProfileDocumentName, at now: Timestamp
-    ) -> Bool {
+    /// Leaves out what no device keeps: old tombstones, and values beyond `ProfileLimits.keptTimes`.
+    package static func bound(_ contents: inout ProfileContents, _ name: ProfileDocumentName, at now: Timestamp) {
         if name == .whisper { Self.dropListenersOfDeleted(in: &contents) }
         let all = contents.registers()
         let oldest = (now - ProfileLimits.tombstonesFor).milliseconds
@@ -76,15 +73,18 @@ package enum ProfileMerge {
         where index >= ProfileLimits.tombstonesMax || tombstone.register.time < oldest {
             contents[tombstone.path] = nil
         }
-        let surplus: [[String]] =
-            switch name {
-            case .whisper: Self.surplus(of: all, in: contents, "listeners", ProfileLimits.listenersSharedMax)
-            case .listen: Self.surplus(of: all, in: contents, "conversations", ProfileLimits.heardMax)
-            case .favorites: Self.surplus(of: all, in: contents, "favorites", ProfileLimits.favoritesMax)
-            default: []
-            }
-        for path in surplus { contents[path] = nil }
-        return !surplus.isEmpty
+        for path in Self.surplus(of: contents, name, times: ProfileLimits.keptTimes) { contents[path] = nil }
+    }
+
+    /// The part of what a device keeps for which a document has room. It is the same on devices that keep the same.
+    /// - Returns: whether values are left out.
+    package static func shared(
+        _ contents: ProfileContents, _ name: ProfileDocumentName
+    ) -> (contents: ProfileContents, isFull: Bool) {
+        let surplus = Self.surplus(of: contents, name, times: 1)
+        var shared = contents
+        for path in surplus { shared[path] = nil }
+        return (shared, !surplus.isEmpty)
     }
 
     /// A conversation that was deleted takes its listeners with it. Their tombstones would displace its own.
@@ -100,11 +100,20 @@ package enum ProfileMerge {
     }
 
     /// Values beyond a bound: those with the oldest stamps. Somebody who is blocked stays.
+    /// - Parameter times: the bound of a document is multiplied by it.
     private static func surplus(
-        of all: [(path: [String], register: ProfileRegister)], in contents: ProfileContents, _ section: String,
-        _ most: Int
+        of contents: ProfileContents, _ name: ProfileDocumentName, times: Int
     ) -> [[String]] {
-        let values = all.filter { $0.path.first == section && $0.register.value != nil }
+        let bound: (section: String, most: Int)? =
+            switch name {
+            case .whisper: ("listeners", ProfileLimits.listenersSharedMax)
+            case .listen: ("conversations", ProfileLimits.heardMax)
+            case .favorites: ("favorites", ProfileLimits.favoritesMax)
+            case .user, .settings: nil
+            }
+        guard let bound else { return [] }
+        let most = bound.most * times
+        let values = contents.registers(below: [bound.section]).filter { $0.register.value != nil }
         guard values.count > most else { return [] }
         let free = values.filter { contents[["blocked"] + $0.path.dropFirst()]?.value == nil }
             .sorted { ($0.register.time, $0.path.joined()) < ($1.register.time, $1.path.joined()) }

@@ -245,9 +245,11 @@ extension LiveStore {
             for (path, register) in document.contents.registers() where register.device.isEmpty {
                 document.contents[path]?.device = device
             }
-            let isFull = ProfileMerge.bound(&document.contents, name, at: now)
+            ProfileMerge.bound(&document.contents, name, at: now)
             try self.documents.set(document, as: name, in: database)
-            return (document, isFull)
+            let shared = ProfileMerge.shared(document.contents, name)
+            document.contents = shared.contents
+            return (document, shared.isFull)
         }
     }
 
@@ -266,7 +268,7 @@ extension LiveStore {
             let before = document.contents
             var merged = ProfileMerge.merged(before, remote)
             var news = ProfileNews()
-            news.isFull = ProfileMerge.bound(&merged, name, at: now)
+            ProfileMerge.bound(&merged, name, at: now)
             let changed = merged.registers().filter { before[$0.path] != $0.register }.map(\.path)
             let device = ProfileRegister.device(of: try SettingsTable.whisperID(in: database))
             var edit = ProfileEdit(merged, at: now, by: device)
@@ -276,7 +278,9 @@ extension LiveStore {
             case .favorites: news.changesFavorites = !changed.isEmpty
             case .user, .settings: break
             }
-            let isOwed = ProfileMerge.owes(edit.contents, to: remote)
+            let shared = ProfileMerge.shared(edit.contents, name)
+            news.isFull = shared.isFull
+            let isOwed = ProfileMerge.owes(shared.contents, to: remote)
             document = ProfileTable.Document(
                 contents: edit.contents, version: version, changes: isOwed ? max(document.changes, 1) : 0)
             try self.documents.set(document, as: name, in: database)
@@ -343,7 +347,9 @@ extension LiveStore {
             news.changesConversations = true
             if try self.conversation(own.id, in: database) != nil {
                 try self.update(own, in: database)
-            } else if try self.conversations(in: database).count < LiveLimits.conversationsPerProfileMax {
+            } else if try Int.fetchOne(database, sql: "SELECT count(*) FROM live_conversations") ?? 0
+                < LiveLimits.conversationsPerProfileMax
+            {
                 try self.insert(own, in: database)
             } else {
                 news.leftOut += 1
