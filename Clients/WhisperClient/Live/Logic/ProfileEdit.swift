@@ -4,7 +4,8 @@ import Contract
 struct ProfileEdit {
     private(set) var contents: ProfileContents
     private(set) var isChanged = false
-    private let time: Timestamp
+    /// The changes that follow are of this time.
+    var time: Timestamp
     private let device: String
 
     init(_ contents: ProfileContents, at now: Timestamp, by device: String) {

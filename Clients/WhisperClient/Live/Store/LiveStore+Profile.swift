@@ -20,50 +20,132 @@ extension LiveStore {
     // MARK: From the tables to the documents
 
     func note(_ conversation: OwnConversation, at now: Timestamp, in database: Database) throws {
-        try self.documents.change(.whisper, at: now, in: database) {
-            $0.set(["conversations", "\(conversation.id)"], to: SharedConversation(conversation))
-        }
+        try self.documents.change(.whisper, at: now, in: database) { Self.note(conversation, in: &$0) }
+    }
+
+    private static func note(_ conversation: OwnConversation, in edit: inout ProfileEdit) {
+        edit.set(["conversations", "\(conversation.id)"], to: SharedConversation(conversation))
     }
 
     /// - Parameter wasBlocked: only a decision about somebody who was blocked here lets them in again.
     func note(
         _ listener: KnownListener, of id: ConversationID, wasBlocked: Bool, at now: Timestamp, in database: Database
     ) throws {
-        try self.documents.change(.whisper, at: now, in: database) { edit in
-            let place = ["\(id)", "\(listener.id)"]
-            edit.set(["listeners"] + place, to: SharedListener(listener))
-            if listener.verdict == .blocked { edit.include(["blocked"] + place) }
-            if listener.verdict == .allowed, wasBlocked { edit.remove(["blocked"] + place) }
+        try self.documents.change(.whisper, at: now, in: database) {
+            Self.note(listener, of: id, wasBlocked: wasBlocked, in: &$0)
         }
+    }
+
+    private static func note(
+        _ listener: KnownListener, of id: ConversationID, wasBlocked: Bool, in edit: inout ProfileEdit
+    ) {
+        let place = ["\(id)", "\(listener.id)"]
+        edit.set(["listeners"] + place, to: SharedListener(listener))
+        if listener.verdict == .blocked { edit.include(["blocked"] + place) }
+        if listener.verdict == .allowed, wasBlocked { edit.remove(["blocked"] + place) }
     }
 
     func note(_ heard: HeardConversation, at now: Timestamp, in database: Database) throws {
-        try self.documents.change(.listen, at: now, in: database) { edit in
-            let path = ["conversations", "\(heard.link.conversation)"]
-            let shared = SharedHeard(heard)
-            let before = edit.contents[path]?.value.flatMap { SharedHeard($0) }
-            if let before, shared.isVisit(after: before) { return }
-            edit.set(path, to: shared)
+        try self.documents.change(.listen, at: now, in: database) { Self.note(heard, in: &$0) }
+    }
+
+    private static func note(_ heard: HeardConversation, in edit: inout ProfileEdit) {
+        let path = ["conversations", "\(heard.link.conversation)"]
+        let shared = SharedHeard(heard)
+        let before = edit.contents[path]?.value.flatMap { SharedHeard($0) }
+        if let before, shared.isVisit(after: before) { return }
+        edit.set(path, to: shared)
+    }
+
+    func forget(_ id: ConversationID, in edit: inout ProfileEdit) {
+        edit.remove(["conversations", "\(id)"])
+        for section in ["listeners", "blocked"] { edit.removeAll(below: [section, "\(id)"]) }
+    }
+
+    // MARK: Stores of earlier releases
+
+    /// A store that an earlier release has made has tables, and no documents. One that it has had for a while has changes that
+    /// stand in no document.
+    func noteTables(at now: Timestamp) throws(ClientStoreError) {
+        let (before, isOld) = try self.store.read { database -> (String?, Bool) in
+            let before = try SettingsTable.setting(ProfileTable.beforeSetting, in: database)
+            guard before == nil, try self.documents.document(.whisper, in: database) == nil else {
+                return (before, false)
+            }
+            return (nil, try !self.conversations(in: database).isEmpty || !self.heard(in: database).isEmpty)
+        }
+        guard before != nil || isOld else { return }
+        let profile = try self.hasProfile() ? try self.profile().id : nil
+        try self.store.write { database in
+            if isOld {
+                try self.noteAll(in: database)
+            } else if try before.flatMap({ $0.isEmpty ? nil : try self.profile(sealed: $0).id }) == profile {
+                try self.noteChanges(at: now, in: database)
+            } else {
+                try self.begin(in: database)
+            }
+            try SettingsTable.set(ProfileTable.beforeSetting, to: nil, in: database)
         }
     }
 
-    /// A store of an earlier release has tables, and no documents.
-    func noteTables(at now: Timestamp) throws(ClientStoreError) {
-        let isOld = try self.store.read { database -> Bool in
-            guard try self.documents.document(.whisper, in: database) == nil else { return false }
-            return try !self.conversations(in: database).isEmpty || !self.heard(in: database).isEmpty
-        }
-        guard isOld else { return }
-        let hasProfile = try self.hasProfile()
-        try self.store.write { database in
-            for conversation in try self.conversations(in: database) {
-                try self.note(conversation, at: now, in: database)
-                for listener in try self.listeners(of: conversation.id, in: database) {
-                    try self.note(listener, of: conversation.id, wasBlocked: false, at: now, in: database)
+    /// Nobody knows when these values were chosen, so they yield to each choice; decisions and visits have their times.
+    private func noteAll(in database: Database) throws {
+        let own = try self.conversations(in: database).map { ($0, try self.listeners(of: $0.id, in: database)) }
+        try self.documents.change(.whisper, at: Self.drawnAt, in: database) { edit in
+            for (conversation, listeners) in own {
+                edit.time = Self.drawnAt
+                Self.note(conversation, in: &edit)
+                for listener in listeners {
+                    edit.time = listener.decidedAt
+                    Self.note(listener, of: conversation.id, wasBlocked: false, in: &edit)
                 }
             }
-            for heard in try self.heard(in: database) { try self.note(heard, at: now, in: database) }
-            if hasProfile { try self.beginDefault(in: database) }
+        }
+        let heard = try self.heard(in: database)
+        try self.documents.change(.listen, at: Self.drawnAt, in: database) { edit in
+            for heard in heard {
+                edit.time = heard.listenedAt
+                Self.note(heard, in: &edit)
+            }
+        }
+    }
+
+    /// The earlier release has changed the values that differ from the documents. Everything else keeps its stamp.
+    private func noteChanges(at now: Timestamp, in database: Database) throws {
+        let contents = try self.documents.contents(.whisper, in: database)
+        var own: [(OwnConversation, [(listener: KnownListener, wasBlocked: Bool)])] = []
+        for conversation in try self.conversations(in: database) {
+            let listeners = try self.listeners(of: conversation.id, in: database).map { listener in
+                let place = ["\(conversation.id)", "\(listener.id)"]
+                var known = listener
+                let isBlocked = contents[["blocked"] + place]?.value != nil
+                if isBlocked, known.verdict == .removed { known.verdict = .blocked }
+                // The earlier release knew no profiles of listeners.
+                let shared = contents[["listeners"] + place]?.value.flatMap { SharedListener($0) }
+                known.profileKey = shared?.listener(known.id, isBlocked: isBlocked)?.profileKey
+                if known != listener { try self.put(known, of: conversation.id, in: database) }
+                return (known, isBlocked)
+            }
+            own.append((conversation, listeners))
+        }
+        let isWhole = own.count < LiveLimits.conversationsPerProfileMax
+        let kept = Set(own.map(\.0.id))
+        // A conversation that had no room in the table was not deleted.
+        let deleted = contents.values(below: ["conversations"]).compactMap { name, value in
+            isWhole ? ConversationID(name).flatMap { SharedConversation(value)?.conversation($0)?.id } : nil
+        }
+        try self.documents.change(.whisper, at: now, in: database) { edit in
+            for (conversation, listeners) in own {
+                Self.note(conversation, in: &edit)
+                for (listener, wasBlocked) in listeners {
+                    Self.note(listener, of: conversation.id, wasBlocked: wasBlocked, in: &edit)
+                }
+            }
+            for id in deleted where !kept.contains(id) { self.forget(id, in: &edit) }
+        }
+        let heard = try self.heard(in: database)
+        try self.documents.change(.listen, at: now, in: database) { edit in
+            for heard in heard { Self.note(heard, in: &edit) }
         }
     }
 
@@ -203,12 +285,7 @@ extension LiveStore {
     private func begin(in database: Database) throws {
         try SettingsTable.set(Self.sharedSetting, to: nil, in: database)
         try self.documents.forget(.whisper, in: database)
-        for own in try self.conversations(in: database) {
-            try self.note(own, at: Self.drawnAt, in: database)
-            for listener in try self.listeners(of: own.id, in: database) {
-                try self.note(listener, of: own.id, wasBlocked: false, at: Self.drawnAt, in: database)
-            }
-        }
+        try self.noteAll(in: database)
         try self.documents.move(in: database)
     }
 

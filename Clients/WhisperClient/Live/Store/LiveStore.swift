@@ -119,21 +119,22 @@ package struct LiveStore: Sendable {
     /// Whether there is a profile already.
     func hasProfile() throws(ClientStoreError) -> Bool { try self.store.settings.liveProfile() != nil }
 
-    /// The profile of this identity and its secret. They are drawn the first time they are asked for, with a default
-    /// conversation.
+    /// The profile of this identity and its secret. They are drawn the first time they are asked for.
     func profile() throws(ClientStoreError) -> (id: UUIDText, secret: SecretBytes) {
-        if let kept = try self.store.settings.liveProfile().flatMap({ Base64.decode($0) }) {
-            guard let text = self.seal.open(kept, place: Self.profilePlace), text.count > UUIDText.textLength,
-                let id = UUIDText(ascii: text.prefix(UUIDText.textLength))
-            else { throw .failed("the profile of live conversations is of another identity") }
-            return (id, SecretBytes(Array(text.dropFirst(UUIDText.textLength))))
-        }
+        if let kept = try self.store.settings.liveProfile() { return try self.profile(sealed: kept) }
         let (id, secret) = (UUIDText.random(), SecretBytes(Sodium.random(LiveLimits.secretBytes)))
         try self.store.write { database in
             try self.set(profile: id, secret: secret, in: database)
             try self.beginDefault(in: database)
         }
         return (id, secret)
+    }
+
+    func profile(sealed: String) throws(ClientStoreError) -> (id: UUIDText, secret: SecretBytes) {
+        guard let text = Base64.decode(sealed).flatMap({ self.seal.open($0, place: Self.profilePlace) }),
+            text.count > UUIDText.textLength, let id = UUIDText(ascii: text.prefix(UUIDText.textLength))
+        else { throw .failed("the profile of live conversations is of another identity") }
+        return (id, SecretBytes(Array(text.dropFirst(UUIDText.textLength))))
     }
 
     /// Replaces the secret of our profile.
@@ -244,10 +245,7 @@ package struct LiveStore: Sendable {
     func remove(_ id: ConversationID, at now: Timestamp) throws(ClientStoreError) {
         try self.store.write { database in
             try self.remove(id, in: database)
-            try self.documents.change(.whisper, at: now, in: database) { edit in
-                edit.remove(["conversations", "\(id)"])
-                for section in ["listeners", "blocked"] { edit.removeAll(below: [section, "\(id)"]) }
-            }
+            try self.documents.change(.whisper, at: now, in: database) { self.forget(id, in: &$0) }
         }
     }
 

@@ -18,20 +18,39 @@ struct ProfileTable: Sendable {
         // The person has used each conversation of before, or has given out its link.
         try database.execute(
             sql: """
-                CREATE TABLE profile_documents (
-                    name TEXT PRIMARY KEY, content BLOB NOT NULL, version INTEGER NOT NULL, changes INTEGER NOT NULL);
                 ALTER TABLE live_conversations ADD COLUMN is_used INTEGER NOT NULL DEFAULT 1;
                 ALTER TABLE live_listeners ADD COLUMN profile_key BLOB;
                 """)
+        guard try database.tableExists("kept_profile_documents") else {
+            return try database.execute(
+                sql: """
+                    CREATE TABLE profile_documents (
+                        name TEXT PRIMARY KEY, content BLOB NOT NULL, version INTEGER NOT NULL,
+                        changes INTEGER NOT NULL)
+                    """)
+        }
+        try database.execute(
+            sql: """
+                ALTER TABLE kept_profile_documents RENAME TO profile_documents;
+                UPDATE live_conversations SET is_used = 0 WHERE id IN (SELECT id FROM kept_unused_conversations);
+                DROP TABLE kept_unused_conversations;
+                """)
     }
 
+    /// The documents stay beside the tables of the earlier release: their stamps say what is newer than other devices' values.
     static let undo = StepDown(
         migration: "profile registers",
         sql: """
+            ALTER TABLE profile_documents RENAME TO kept_profile_documents;
+            CREATE TABLE kept_unused_conversations AS SELECT id FROM live_conversations WHERE is_used = 0;
+            INSERT OR REPLACE INTO settings (name, value)
+                SELECT 'profileBefore', coalesce((SELECT value FROM settings WHERE name = 'liveProfile'), '');
             ALTER TABLE live_listeners DROP COLUMN profile_key;
             ALTER TABLE live_conversations DROP COLUMN is_used;
-            DROP TABLE profile_documents;
             """)
+
+    /// An earlier release has had the store meanwhile: the sealed profile of then, empty if there was none.
+    static let beforeSetting = "profileBefore"
 
     func document(_ name: ProfileDocumentName, in database: Database) throws -> Document? {
         let sql = "SELECT * FROM profile_documents WHERE name = ?"
