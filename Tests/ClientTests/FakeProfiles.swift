@@ -23,6 +23,32 @@ final class FakeProfiles: Sendable {
     private let profiles = Mutex<[String: Profile]>([:])
     private let refusals = Mutex(0)
 
+    /// The server does otherwise than it should, and counts.
+    private struct Moods {
+        var hidden = 0
+        var bytesMax = Int.max
+        var lostRaces = 0
+        var looks = 0
+    }
+
+    private let moods = Mutex(Moods())
+
+    /// The next answers about a profile show no documents.
+    func hideDocuments(_ count: Int) { self.moods.withLock { $0.hidden = count } }
+
+    /// The server has less room.
+    func take(bytesMax: Int) { self.moods.withLock { $0.bytesMax = bytesMax } }
+
+    /// Writings over a version that was replaced.
+    var lostRaces: Int { self.moods.withLock { $0.lostRaces } }
+
+    /// How often somebody has asked for a profile.
+    var looks: Int { self.moods.withLock { $0.looks } }
+
+    func lose(_ name: String, in profile: String) {
+        self.profiles.withLock { $0[profile]?.documents[name] = nil }
+    }
+
     /// The server fails at the next writings of documents.
     func refuseWritings(_ count: Int) { self.refusals.withLock { $0 = count } }
 
@@ -39,6 +65,7 @@ final class FakeProfiles: Sendable {
             let others = known?.members.filter { $0 != caller } ?? []
             let isMember = known?.members.contains(caller) == true
             var news: String?
+            if method == "GET", parts.count == 1 { self.moods.withLock { $0.looks += 1 } }
             switch method {
             case "PUT" where parts.count == 3:
                 guard isMember else { return Self.refusal(404) }
@@ -49,8 +76,10 @@ final class FakeProfiles: Sendable {
                 guard !isRefused else { return Self.refusal(500) }
                 let version = known?.documents[parts[2]]?.last?.version ?? 0
                 guard condition == (version == 0 ? .isNew : .matches("\"\(version)\"")), let json else {
+                    self.moods.withLock { $0.lostRaces += 1 }
                     return Self.refusal(412)
                 }
+                guard body.count <= self.moods.withLock({ $0.bytesMax }) else { return Self.refusal(413) }
                 let sealed =
                     #""nonce":"\#(json["nonce"]?.string ?? "")","ciphertext":"\#(json["ciphertext"]?.string ?? "")""#
                 let document = Document(version: version + 1, sealed: sealed)
@@ -80,8 +109,14 @@ final class FakeProfiles: Sendable {
             default:
                 guard isMember else { return Self.refusal(404) }
             }
+            let isHidden =
+                method == "GET"
+                && self.moods.withLock { moods in
+                    defer { moods.hidden = max(moods.hidden - 1, 0) }
+                    return moods.hidden > 0
+                }
             let members = (profiles[parts[0]]?.members ?? []).map { #"{"whisperId":"\#($0)","joinedAt":7}"# }
-            let list = (known?.documents ?? [:]).compactMap { name, writings in
+            let list = (isHidden ? [:] : known?.documents ?? [:]).compactMap { name, writings in
                 writings.last.map { #"{"name":"\#(name)","version":\#($0.version),"updatedAt":8,"sizeBytes":99}"# }
             }
             let documents = method == "GET" ? #","documents":[\#(list.joined(separator: ","))]"# : ""

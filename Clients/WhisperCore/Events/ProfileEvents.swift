@@ -35,20 +35,20 @@ extension EventDefinition {
     static let profileFull = EventDefinition(
         "profileFull",
         about:
-            "A document of our profile has no room for all that is here. Values that were used longest ago stay on this device.",
+            "A document of our profile has no room for all that is here. Values that were used longest ago stay on this device. Comes once a day at most.",
         isKept: false, [Self.name], sample: #"{"type":"profileFull","name":"whisper"}"#)
 
     static let profileForeign = EventDefinition(
         "profileForeign",
         about:
-            "Another program, or a later release, has written a document of our profile. It is not written over, and what changes here stays here.",
+            "Another program, or a later release, has written a document of our profile. It is not written over, and what changes here stays here. A person may decide otherwise by `profile_repair`.",
         isKept: false, [Self.name, Field("isNewer", .bool, about: "Of a later release: what is known of it is read.")],
         sample: #"{"type":"profileForeign","name":"favorites","isNewer":false}"#)
 
     static let profileRolledBack = EventDefinition(
         "profileRolledBack",
         about:
-            "Show it loudly: the server gives out a document of our profile that was replaced. It is neither taken nor written over.",
+            "Show it loudly: the server gives out a document of our profile that was replaced, or withholds a later one that another device has seen. It is neither taken nor written over. If the server was restored from a backup, a person may decide so by `profile_repair`.",
         isKept: false, [Self.name], sample: #"{"type":"profileRolledBack","name":"whisper"}"#)
 }
 

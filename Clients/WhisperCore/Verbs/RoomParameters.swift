@@ -74,6 +74,7 @@ extension CoreError {
         case .changed: self.init(.changed)
         case .outdated: self.init(.outdated)
         case .unreadable: self.init(.unreadable)
+        case .newer: self.init(.unsupported, "A later release has written the document.")
         case .tooLong: self.init(.tooLong)
         case .store(let error): self.init(of: error)
         }

@@ -101,7 +101,7 @@ package enum VerbCatalogue {
         .liveLook, .liveListen, .liveLeave, .liveAttention,
         .liveTranscripts, .liveShare, .liveUnshare, .liveForget,
         .profileShare, .profileJoin, .profileGet, .profileRemove, .profileLeave,
-        .profileRead, .profileWrite, .profileRenew, .profileStatus, .userSet,
+        .profileRead, .profileWrite, .profileRenew, .profileRepair, .profileStatus, .userSet,
         .favoriteSet, .favoriteRemove, .favoriteList,
         .groupCreate, .groupUpdate, .groupLeave, .groupAdmit, .groupList, .groupMembers,
         .attachmentSend, .attachmentGet, .attachmentKeep, .attachmentCancel,

@@ -83,6 +83,7 @@ func describe(_ error: LiveError) -> String {
     case .changed: "Another device was faster."
     case .outdated: "The server shows something old."
     case .unreadable: "The server has something that no key here opens."
+    case .newer: "A later release has written it."
     case .noAnswer: "The server does not answer."
     case .refused(let code, _): "The server refuses (\(code?.rawValue ?? "unknown"))."
     case .server(let status): "The server answered strangely (\(status)); try again later."

@@ -147,9 +147,40 @@ import Testing
                 value: Array("{}".utf8), time: Int64(number), device: "AA")
         }
         contents[["blocked", "c", "p0"]] = ProfileRegister(value: Array("true".utf8), time: 1, device: "AA")
-        let isFull = ProfileMerge.bound(&contents, .whisper, at: Self.now)
-        #expect(isFull && contents[["listeners", "c", "p0"]] != nil && contents[["listeners", "c", "p1"]] == nil)
-        #expect(contents.registers(below: ["listeners"]).count == ProfileLimits.listenersSharedMax)
+        ProfileMerge.bound(&contents, .whisper, at: Self.now)
+        let (shared, isFull) = ProfileMerge.shared(contents, .whisper)
+        #expect(isFull && shared[["listeners", "c", "p0"]] != nil && shared[["listeners", "c", "p1"]] == nil)
+        #expect(shared.registers(below: ["listeners"]).count == ProfileLimits.listenersSharedMax)
+        // The device itself keeps who has no room there.
+        #expect(contents.registers(below: ["listeners"]).count == ProfileLimits.listenersSharedMax + 1)
+    }
+
+    /// The values that a device keeps have a bound, too.
+    @Test func aDeviceKeepsNotMoreThanAllDevicesCanBring() {
+        var contents = ProfileContents()
+        for number in 0...ProfileLimits.favoritesKeptMax {
+            contents[["favorites", "f\(number)"]] = ProfileRegister(
+                value: Array("{}".utf8), time: Int64(number), device: "AA")
+        }
+        ProfileMerge.bound(&contents, .favorites, at: Self.now)
+        #expect(contents.registers().count == ProfileLimits.favoritesKeptMax && contents[["favorites", "f0"]] == nil)
+    }
+
+    /// Another device may have seen a document that is on its way here.
+    @Test func aDocumentThatIsLateIsWaitedFor() {
+        let start = ContinuousClock.now
+        var lag = ProfileLag()
+        lag.learned([.whisper], at: start)
+        lag.learned([.whisper, .listen], at: start + .seconds(1))
+        let end = start + ProfileLimits.behindFor
+        #expect(lag.nextWake == end && lag.due(at: end - .seconds(1)).isEmpty && lag.due(at: end) == [.whisper])
+        lag.told(.whisper)
+        #expect(lag.due(at: end) == [] && lag.nextWake == end + .seconds(1))
+        lag.bound()
+        #expect(lag.due(at: end + .seconds(1)) == [.listen, .whisper])
+        lag.learned([.listen], at: end)
+        lag.learned([.listen, .whisper], at: end)
+        #expect(lag.due(at: end + .seconds(1)) == [.listen])
     }
 
     @Test func aDocumentIsWrittenWhenItIsQuietAndNotTooOften() {

@@ -127,7 +127,11 @@ package struct LiveConversationCommands: Sendable {
         try self.store.kept { store in
             try store.change(.user, at: now) { edit in
                 if let user { edit.set(["fields", "username"], to: user) }
-                if let device, let id = host.id { edit.set(["devices", "\(id)"], to: SharedDevice(name: device)) }
+                guard let device, let id = host.id else { return }
+                let path = ["devices", "\(id)"]
+                var shared = edit.contents[path]?.value.flatMap { SharedDevice($0) } ?? SharedDevice()
+                shared.name = device
+                edit.set(path, to: shared)
             }
         }
         host.profileKeeper.changed(host)

@@ -54,6 +54,8 @@ package enum LiveError: Error, Equatable {
     case outdated
     /// Our keys do not open the server's document.
     case unreadable
+    /// A later release has written the document.
+    case newer
     /// Too many keys for one share of a transcript, or too many bytes for a document.
     case tooLong
     case store(ClientStoreError)

@@ -24,6 +24,7 @@ package struct LiveProfile: Sendable {
             guard error == .notFound else { throw error }
         }
         let link = try self.link()
+        try self.store.kept { try $0.setProfileAbsent(false) }
         return try await self.profile(host) { (server, token) throws(LinkError) in
             try await server.put(
                 Self.path(of: link.id), ProfileKeys(secret: link.secret).body, if: nil, bearer: token)
@@ -121,6 +122,19 @@ package struct LiveProfile: Sendable {
         _ name: ProfileDocumentName, _ host: isolated some LiveHost
     ) async throws(LiveError) -> ProfileDocument {
         let link = try self.link()
+        let (written, text) = try await self.standing(name, of: link, host)
+        let seen = SeenDocument(version: written.version, counter: text.counter)
+        guard try self.store.kept({ try $0.note(seen, as: name, of: link.id) }) else { throw .outdated }
+        return ProfileDocument(
+            name: name, version: written.version, updatedAt: Timestamp(milliseconds: written.updatedAt),
+            content: text.content)
+    }
+
+    /// The server's document, whatever was seen here before.
+    /// - Throws: `.notFound`, `.unreadable`.
+    func standing(
+        _ name: ProfileDocumentName, of link: ProfileLink, _ host: isolated some LiveHost
+    ) async throws(LiveError) -> (written: DocumentBody.Written, text: DocumentText) {
         let body = try await self.documentBody(host) { (server, token) throws(LinkError) in
             try await server.get(Self.path(of: name, link.id), bearer: token)
         }
@@ -131,11 +145,7 @@ package struct LiveProfile: Sendable {
             DocumentText(read.sealed, as: name, of: link.id, key: ProfileKeys(secret: secret).documentKey)
         }
         guard let text = texts.first else { throw .unreadable }
-        let seen = SeenDocument(version: read.written.version, counter: text.counter)
-        guard try self.store.kept({ try $0.note(seen, as: name, of: link.id) }) else { throw .outdated }
-        return ProfileDocument(
-            name: name, version: read.written.version, updatedAt: Timestamp(milliseconds: read.written.updatedAt),
-            content: text.content)
+        return (read.written, text)
     }
 
     /// Replaces the version that was read here.

@@ -14,8 +14,13 @@ package final class ProfileKeeper {
     /// The profile is to be asked for: another connection, or news of its members.
     private var mustLook = false
     private var unread: Set<ProfileDocumentName> = []
-    /// Documents that are not written: of another kind, of a later release, gone back, or without room.
+    /// Documents that are not written: of another kind, of a later release, or gone back.
     private var refused: Set<ProfileDocumentName> = []
+    /// Documents that the server does not take, with their length. They are tried again when they are shorter.
+    private var tooLong: [ProfileDocumentName: Int] = [:]
+    private var lag = ProfileLag()
+    /// A person has decided about the server's document. A reading that began before refuses it no more.
+    private var repaired: Set<ProfileDocumentName> = []
     /// `tick` has woken the work, which has not ended yet.
     private var isWoken = false
     /// The devices, as the server has said last.
@@ -32,8 +37,14 @@ package final class ProfileKeeper {
 
     /// To be called after a change of what the devices share.
     func changed(_ host: isolated some LiveHost) {
-        guard let owed = host.withStore({ try self.store.owedDocuments() }) else { return }
-        self.pace.owes(owed.filter { !self.refused.contains($0.key) }, at: .now)
+        let owed = host.withStore {
+            for (name, bytes) in self.tooLong where try self.store.documentBytes(name) < bytes {
+                self.tooLong[name] = nil
+            }
+            return try self.store.owedDocuments()
+        }
+        guard let owed else { return }
+        self.pace.owes(owed.filter { !self.refused.contains($0.key) && self.tooLong[$0.key] == nil }, at: .now)
         host.rearm()
     }
 
@@ -42,7 +53,8 @@ package final class ProfileKeeper {
         self.pace.retried()
         self.mustLook = true
         // A document that must not be written over is read again before anything is written.
-        self.refused = []
+        (self.refused, self.tooLong) = ([], [:])
+        self.lag.bound()
         self.changed(host)
         self.signal.wake()
     }
@@ -58,7 +70,7 @@ package final class ProfileKeeper {
 
     /// The profile, or its secret, is another one.
     func joined(_ host: isolated some LiveHost) {
-        (self.unread, self.members, self.isStale) = ([], [], false)
+        (self.unread, self.repaired, self.members, self.isStale) = ([], [], [], false)
         self.bound(host)
         self.pace.hurry()
     }
@@ -80,7 +92,8 @@ package final class ProfileKeeper {
 
     var nextWake: ContinuousClock.Instant? {
         guard !self.isWoken else { return nil }
-        return [self.canWrite && !self.isStale ? self.pace.nextWake : nil, self.pace.retryAt].compactMap { $0 }.min()
+        return [self.canWrite && !self.isStale ? self.pace.nextWake : nil, self.pace.retryAt, self.lag.nextWake]
+            .compactMap { $0 }.min()
     }
 
     /// Cached: the clock asks often.
@@ -120,6 +133,7 @@ package final class ProfileKeeper {
                 self.unread.remove(name)
                 try await self.read(name, host)
             }
+            try await self.checkLag(host)
             // While the secret is renewed, each document is sealed with one key or the other.
             self.canWrite = try self.store.kept { try $0.isProfileShared() && $0.nextProfileSecret() == nil }
             guard self.canWrite, !self.isStale else { return }
@@ -143,7 +157,11 @@ package final class ProfileKeeper {
     }
 
     private func look(_ host: isolated some LiveHost) async throws(LiveError) {
-        let profile = try self.store.kept { try $0.profile().id }
+        let (profile, isAbsent) = try self.store.kept { (try $0.profile().id, try $0.isProfileAbsent()) }
+        guard !isAbsent else {
+            (self.mustLook, self.members) = (false, [])
+            return
+        }
         let shared: SharedProfile
         do throws(LiveError) { shared = try await host.liveProfile.shared(host) } catch {
             guard error == .notFound else { throw error }
@@ -151,6 +169,7 @@ package final class ProfileKeeper {
             self.mustLook = false
             // Nobody has made the profile yet; or another device has removed us, and nothing is deleted here.
             self.isStale = try self.store.kept { try $0.isProfileShared() }
+            if !self.isStale { try self.store.kept { try $0.setProfileAbsent(true) } }
             self.members = []
             return
         }
@@ -172,6 +191,7 @@ package final class ProfileKeeper {
         let document: ProfileDocument
         do throws(LiveError) { document = try await host.liveProfile.document(name, host) } catch {
             guard try self.isStill(profile) else { return }
+            if self.repaired.contains(name), error == .notFound || error == .outdated { return }
             switch error {
             case .notFound:
                 guard try self.store.kept({ try $0.mergedVersion(name) }) > 0 else { return }
@@ -185,6 +205,7 @@ package final class ProfileKeeper {
         }
         guard try self.isStill(profile) else { return }
         guard let contents = ProfileContents(Array(document.content.utf8)) else {
+            guard !self.repaired.contains(name) else { return }
             host.publish(.passing(.profileDocument(name, .foreign)))
             return self.refuse(name, host)
         }
@@ -198,6 +219,10 @@ package final class ProfileKeeper {
         } else {
             self.refused.remove(name)
         }
+        self.tell(news, of: name, host)
+    }
+
+    private func tell(_ news: ProfileNews, of name: ProfileDocumentName, _ host: isolated some LiveHost) {
         if news.leftOut > 0 {
             self.logger.warning("values of a document break the rules", metadata: ["count": "\(news.leftOut)"])
         }
@@ -214,7 +239,7 @@ package final class ProfileKeeper {
         for _ in 0..<ClientLimits.documentAttemptsMax {
             guard try self.isStill(profile) else { return }
             let now = host.serverNow
-            guard !self.refused.contains(name) else { return self.changed(host) }
+            guard !self.refused.contains(name), self.tooLong[name] == nil else { return self.changed(host) }
             guard let (document, isFull) = try self.store.kept({ try $0.documentToWrite(name, at: now) }) else {
                 return self.refuse(name, host)
             }
@@ -225,8 +250,12 @@ package final class ProfileKeeper {
             do throws(LiveError) {
                 let written = try await host.liveProfile.write(text, as: name, over: document.version, host)
                 guard try self.isStill(profile) else { return }
-                try self.store.kept { try $0.written(name, changes: document.changes, as: written.version) }
+                try self.store.kept { store in
+                    try store.written(name, changes: document.changes, as: written.version)
+                    if name != .user { try store.noteSeen(of: profile, at: now) }
+                }
                 self.pace.wrote(name, at: .now)
+                self.repaired.remove(name)
                 return self.changed(host)
             } catch {
                 switch error {
@@ -234,7 +263,8 @@ package final class ProfileKeeper {
                 case .changed: try await self.read(name, host)
                 case .tooLong:
                     self.tellFull(name, host)
-                    return self.refuse(name, host)
+                    self.tooLong[name] = try self.store.kept { try $0.documentBytes(name) }
+                    return self.changed(host)
                 default: throw error
                 }
             }
@@ -247,14 +277,61 @@ package final class ProfileKeeper {
         self.changed(host)
     }
 
-    /// When people were told last that a document is full.
-    private var toldFullAt: [ProfileDocumentName: ContinuousClock.Instant] = [:]
-
     private func tellFull(_ name: ProfileDocumentName, _ host: isolated some LiveHost) {
-        let now = ContinuousClock.now
-        guard self.toldFullAt[name].map({ $0 + ProfileLimits.toldFullEvery <= now }) ?? true else { return }
-        self.toldFullAt[name] = now
+        guard host.withStore({ try self.store.tellsFull(name, at: host.serverNow) }) == true else { return }
         host.publish(.passing(.profileDocument(name, .full)))
+    }
+
+    // MARK: Servers that go back
+
+    private func checkLag(_ host: isolated some LiveHost) async throws(LiveError) {
+        try self.learnLag()
+        for name in self.lag.due(at: .now) {
+            // The notice of the later document may have been lost.
+            try await self.read(name, host)
+            self.lag.told(name)
+            try self.learnLag()
+            guard self.lag.isBehind(name), !self.refused.contains(name) else { continue }
+            host.publish(.passing(.profileDocument(name, .rolledBack)))
+            self.refuse(name, host)
+        }
+    }
+
+    private func learnLag() throws(LiveError) {
+        let behind = try self.store.kept { try $0.behind(self.members, of: $0.profile().id) }
+        self.lag.learned(behind, at: .now)
+    }
+
+    /// A person decides that the server's document is written over, though it is an earlier one, lost, or another program's.
+    /// Values that can be read in it are merged.
+    /// - Throws: `.notFound` if we are no device of the profile; `.unreadable`; `.newer`.
+    package func repair(_ name: ProfileDocumentName, _ host: isolated some LiveHost) async throws(LiveError) {
+        let link = try host.liveProfile.link()
+        var (shown, contents) = (SeenDocument(version: 0, counter: 0), ProfileContents?.none)
+        do throws(LiveError) {
+            let (written, text) = try await host.liveProfile.standing(name, of: link, host)
+            shown = SeenDocument(version: written.version, counter: text.counter)
+            contents = ProfileContents(Array(text.content.utf8))
+        } catch {
+            guard error == .notFound else { throw error }
+            _ = try await host.liveProfile.shared(host)
+        }
+        guard try self.isStill(link.id) else { throw .notFound }
+        guard contents?.isNewer != true else { throw .newer }
+        let now = host.serverNow
+        let news = try self.store.kept { store -> ProfileNews in
+            let isOurs = try store.store.preferences().fillsProfile
+            let news = isOurs ? try contents.map { try store.take($0, as: name, version: shown.version, at: now) } : nil
+            try store.repair(name, over: shown, of: link.id)
+            return news ?? ProfileNews()
+        }
+        self.refused.remove(name)
+        self.unread.remove(name)
+        self.repaired.insert(name)
+        self.tooLong[name] = nil
+        self.tell(news, of: name, host)
+        self.pace.hurry()
+        self.signal.wake()
     }
 }
 

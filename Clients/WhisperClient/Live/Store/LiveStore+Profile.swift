@@ -300,6 +300,18 @@ extension LiveStore {
 
     private static let sharedSetting = "profileShared"
 
+    /// The server does not know our profile, and only this device could make it: nobody has its secret.
+    func isProfileAbsent() throws(ClientStoreError) -> Bool {
+        try self.store.read { try SettingsTable.setting(Self.absentSetting, in: $0) } != nil
+    }
+
+    func setProfileAbsent(_ isAbsent: Bool) throws(ClientStoreError) {
+        guard try self.isProfileAbsent() != isAbsent else { return }
+        try self.store.write { try SettingsTable.set(Self.absentSetting, to: isAbsent ? "yes" : nil, in: $0) }
+    }
+
+    static let absentSetting = "profileAbsent"
+
     // MARK: Documents of the server
 
     package func owedDocuments() throws(ClientStoreError) -> [ProfileDocumentName: Int64] {
@@ -311,7 +323,22 @@ extension LiveStore {
         try self.store.read { try self.documents.document(name, in: $0)?.version ?? 0 }
     }
 
-    /// The document as it is to be written.
+    func documentBytes(_ name: ProfileDocumentName) throws(ClientStoreError) -> Int {
+        try self.store.read { try self.documents.bytes(of: name, in: $0) }
+    }
+
+    /// Whether people are to be told that a document is full: not more often than `toldFullEvery`.
+    func tellsFull(_ name: ProfileDocumentName, at now: Timestamp) throws(ClientStoreError) -> Bool {
+        try self.store.write { database in
+            let setting = "profileFull:\(name.rawValue)"
+            let told = try SettingsTable.setting(setting, in: database).flatMap { Int64($0) }
+            if let told, Timestamp(milliseconds: told) + ProfileLimits.toldFullEvery > now { return false }
+            try SettingsTable.set(setting, to: "\(now.milliseconds)", in: database)
+            return true
+        }
+    }
+
+    /// The document as it is to be written: the part for which it has room.
     func documentToWrite(
         _ name: ProfileDocumentName, at now: Timestamp
     ) throws(ClientStoreError) -> (document: ProfileTable.Document, isFull: Bool)? {

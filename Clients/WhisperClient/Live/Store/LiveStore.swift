@@ -147,6 +147,7 @@ package struct LiveStore: Sendable {
         let text = String(decoding: Base64.encode(sealed), as: UTF8.self)
         try SettingsTable.set("liveProfile", to: text, in: database)
         try SettingsTable.set("nextProfileSecret", to: nil, in: database)
+        try SettingsTable.set(Self.absentSetting, to: nil, in: database)
     }
 
     /// The next secret of our profile, while the renewal is under way.

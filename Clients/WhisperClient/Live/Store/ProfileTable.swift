@@ -104,6 +104,12 @@ struct ProfileTable: Sendable {
         return owed
     }
 
+    /// Grows and shrinks with the document.
+    func bytes(of name: ProfileDocumentName, in database: Database) throws -> Int {
+        let sql = "SELECT length(content) FROM profile_documents WHERE name = ?"
+        return try Int.fetchOne(database, sql: sql, arguments: [name.rawValue]) ?? 0
+    }
+
     /// The documents are another profile's from here on: what is in them is owed to it.
     func move(in database: Database) throws {
         try database.execute(sql: "UPDATE profile_documents SET version = 0, changes = changes + 1")

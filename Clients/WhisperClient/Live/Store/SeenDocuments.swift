@@ -20,6 +20,64 @@ extension LiveStore {
         }
     }
 
+    /// The server's document stands for the one that was seen, and is written over. No device has seen a counter that is
+    /// greater than the next one.
+    func repair(
+        _ name: ProfileDocumentName, over shown: SeenDocument, of profile: UUIDText
+    ) throws(ClientStoreError) {
+        try self.store.write { database in
+            let seen = try Self.seen(name, of: profile, in: database)?.counter ?? 0
+            let others = try self.devices(in: database).compactMap { $0.device.seen?[name.rawValue] }
+            let counter = others.reduce(max(seen, shown.counter), max)
+            try SettingsTable.set(Self.setting(name), to: "\(profile) \(shown.version) \(counter)", in: database)
+            var document = try self.documents.document(name, in: database) ?? ProfileTable.Document()
+            (document.version, document.changes) = (shown.version, document.changes + 1)
+            try self.documents.set(document, as: name, in: database)
+        }
+    }
+
+    // MARK: What other devices have seen
+
+    private func devices(in database: Database) throws -> [(id: String, device: SharedDevice)] {
+        try self.documents.contents(.user, in: database).values(below: ["devices"]).compactMap { id, value in
+            SharedDevice(value).map { (id, $0) }
+        }
+    }
+
+    /// Tells the other devices which documents this one has seen, but for the one in which it stands.
+    func noteSeen(of profile: UUIDText, at now: Timestamp) throws(ClientStoreError) {
+        try self.store.write { database in
+            guard let id = try SettingsTable.whisperID(in: database) else { return }
+            var seen: [String: Int64] = [:]
+            for name in ProfileDocumentName.allCases where name != .user {
+                seen[name.rawValue] = try Self.seen(name, of: profile, in: database)?.counter
+            }
+            let path = ["devices", "\(id)"]
+            let register = try self.documents.contents(.user, in: database)[path]
+            if let register, register.time + ProfileLimits.seenNotedEvery.milliseconds > now.milliseconds { return }
+            var device = register?.value.flatMap { SharedDevice($0) } ?? SharedDevice()
+            device.seen = seen
+            try self.documents.change(.user, at: now, in: database) { $0.set(path, to: device) }
+        }
+    }
+
+    /// Documents of which another device has seen a later one than this device was shown.
+    func behind(
+        _ members: [WhisperID], of profile: UUIDText
+    ) throws(ClientStoreError) -> Set<ProfileDocumentName> {
+        try self.store.read { database in
+            let ids = Set(members.map { "\($0)" })
+            var behind: Set<ProfileDocumentName> = []
+            for (id, device) in try self.devices(in: database) where ids.contains(id) {
+                for (name, counter) in device.seen ?? [:] {
+                    guard let name = ProfileDocumentName(rawValue: name), name != .user else { continue }
+                    if try counter > Self.seen(name, of: profile, in: database)?.counter ?? 0 { behind.insert(name) }
+                }
+            }
+            return behind
+        }
+    }
+
     private static func seen(
         _ name: ProfileDocumentName, of profile: UUIDText, in database: Database
     ) throws -> SeenDocument? {

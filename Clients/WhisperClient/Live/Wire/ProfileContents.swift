@@ -97,7 +97,8 @@ package struct ProfileContents: Equatable, Sendable {
 
 extension ProfileNode {
     fileprivate init?(_ text: [UInt8], depth: Int) {
-        guard case .object(let members)? = JSONText(text) else {
+        // Most values are no objects, and the text around has been read already.
+        guard text.first == UInt8(ascii: "{"), case .object(let members)? = JSONText(text) else {
             self = .plain(text)
             return
         }

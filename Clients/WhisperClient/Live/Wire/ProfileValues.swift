@@ -139,11 +139,13 @@ struct SharedHeard: ProfileValue {
     }
 }
 
-/// A device of the profile, in the document `user`.
-struct SharedDevice: ProfileValue {
-    enum CodingKeys: String, CodingKey, CaseIterable { case name }
+/// A device of the profile, in the document `user`. Only the device itself writes it.
+struct SharedDevice: ProfileValue, Equatable {
+    enum CodingKeys: String, CodingKey, CaseIterable { case name, seen }
 
-    var name: String
+    var name: String?
+    /// The counters of the other documents that it has seen (`SeenDocument`).
+    var seen: [String: Int64]?
 }
 
 /// A text to say with one press, in the document `favorites`.
