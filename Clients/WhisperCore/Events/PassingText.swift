@@ -45,7 +45,7 @@ extension EventDefinition {
         "settingsChanged", about: "A setting was changed. It stands as a whole.", isKept: false,
         [Field("settings", .object(Shapes.settings))],
         sample:
-            #"{"type":"settingsChanged","settings":{"readReceipts":false,"typing":true,"presence":true,"backup":true,"mentions":true,"profiles":"host","relayCalls":false}}"#
+            #"{"type":"settingsChanged","settings":{"readReceipts":false,"typing":true,"presence":true,"backup":true,"mentions":true,"profiles":"core","relayCalls":false}}"#
     )
 
     static let typing = EventDefinition(
@@ -121,7 +121,8 @@ extension Shapes {
         Field("mentions", .bool, about: "Whether a host rings for a message that names us though its chat is muted."),
         Field(
             "profiles", .choice(Self.profileKeepers),
-            about: "Who writes the documents of the profile: the core, or the host, as long as nobody says otherwise."),
+            about: "Who writes the documents of the profile: the core, or the host by `profile_write`. Default: `core`."
+        ),
         Field(
             "relayCalls", .bool,
             about: "Whether a host leads media of calls through relays alone, which hides our address. Default: false."),

@@ -20,7 +20,7 @@ extension Verb {
         type: "settingsSet", [Field("settings", .object(Shapes.settings))], errors: [.noIdentity, .store],
         samples: (
             #"{"readReceipts":false}"#,
-            #"{"type":"settingsSet","settings":{"readReceipts":false,"typing":true,"presence":true,"backup":true,"mentions":true,"profiles":"host","relayCalls":false}}"#
+            #"{"type":"settingsSet","settings":{"readReceipts":false,"typing":true,"presence":true,"backup":true,"mentions":true,"profiles":"core","relayCalls":false}}"#
         ),
         .client { opened, parameters, json in
             var changes: [Preferences.Name: Bool] = [:]
@@ -29,11 +29,11 @@ extension Verb {
             changes[.showsPresence] = try parameters[Self.presenceSetting]
             changes[.backsUp] = try parameters[Self.backupSetting]
             changes[.hearsMentions] = try parameters[Self.mentionsSetting]
-            changes[.hostWritesProfile] = try parameters[Self.profilesSetting].map { $0 == Shapes.profileKeepers[1] }
+            changes[.fillsProfile] = try parameters[Self.profilesSetting].map { $0 == Shapes.profileKeepers[0] }
             changes[.showsAddress] = try parameters[Self.relayCalls].map { !$0 }
             let settings = try await opened.with { [changes] in
                 let settings = try $0.account.set(changes, $0)
-                if changes[.hostWritesProfile] != nil { $0.profileKeeper.bound($0) }
+                if changes[.fillsProfile] != nil { $0.profileKeeper.bound($0) }
                 return settings
             }
             json.add("settings", object: settings) { Shapes.write($0, &$1) }

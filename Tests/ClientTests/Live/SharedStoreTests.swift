@@ -18,7 +18,6 @@ import Testing
             try ClientStore(path: self.folder.path + "/phone.sqlite"), keys: IdentityKeys(aliceWords))
         self.tablet = LiveStore(
             try ClientStore(path: self.folder.path + "/tablet.sqlite"), keys: IdentityKeys(bobWords))
-        for device in [self.phone, self.tablet] { _ = try device.store.set([.hostWritesProfile: false]) }
     }
 
     private static func time(_ seconds: Int64) -> Timestamp { Self.start + .seconds(seconds) }
@@ -183,6 +182,7 @@ import Testing
         let owed = try self.phone.owedDocuments()
         try self.phone.noteTables(at: Self.time(4))
         #expect(try self.phone.owedDocuments() == owed && owed[.whisper] != nil)
+        try self.phone.setProfileShared(isFirst: true)
         #expect(try self.phone.defaultConversation()?.id == own.id)
         try self.hand(.whisper, from: self.phone, to: self.tablet)
         #expect(try self.verdicts(own) == [.blocked, .blocked])

@@ -78,7 +78,7 @@ package final class ProfileKeeper {
     /// Creates our profile at the server for other devices. All that is owed is written at once.
     package func share(_ host: isolated some LiveHost) async throws(LiveError) -> SharedProfile {
         let shared = try await host.liveProfile.share(host)
-        try self.store.kept { try $0.setProfileShared() }
+        try self.store.kept { try $0.setProfileShared(isFirst: shared.members.count < 2) }
         self.bound(host)
         self.pace.hurry()
         return shared

@@ -186,11 +186,6 @@ extension LiveStore {
         return own
     }
 
-    /// A profile that the client keeps has a default conversation from the beginning. Others have one when it is asked for.
-    func beginDefault(in database: Database) throws {
-        if try ClientStore.preferences(in: database).fillsProfile { _ = try self.drawDefault(in: database) }
-    }
-
     private static let defaultName = "default"
     /// A value that nobody has chosen yields to each choice.
     private static let drawnAt = Timestamp(milliseconds: 0)
@@ -278,7 +273,6 @@ extension LiveStore {
             let secret = SecretBytes(Sodium.random(LiveLimits.secretBytes))
             try self.set(profile: .random(), secret: secret, in: database)
             try self.begin(in: database)
-            try self.beginDefault(in: database)
         }
     }
 
@@ -294,8 +288,14 @@ extension LiveStore {
         try self.store.read { try SettingsTable.setting(Self.sharedSetting, in: $0) } != nil
     }
 
-    func setProfileShared() throws(ClientStoreError) {
-        try self.store.write { try SettingsTable.set(Self.sharedSetting, to: "yes", in: $0) }
+    /// - Parameter isFirst: this device shares it. The others get its default conversation: else each would draw one.
+    func setProfileShared(isFirst: Bool = false) throws(ClientStoreError) {
+        try self.store.write { database in
+            try SettingsTable.set(Self.sharedSetting, to: "yes", in: database)
+            if isFirst, try ClientStore.preferences(in: database).fillsProfile {
+                _ = try self.drawDefault(in: database)
+            }
+        }
     }
 
     private static let sharedSetting = "profileShared"

@@ -123,10 +123,7 @@ package struct LiveStore: Sendable {
     func profile() throws(ClientStoreError) -> (id: UUIDText, secret: SecretBytes) {
         if let kept = try self.store.settings.liveProfile() { return try self.profile(sealed: kept) }
         let (id, secret) = (UUIDText.random(), SecretBytes(Sodium.random(LiveLimits.secretBytes)))
-        try self.store.write { database in
-            try self.set(profile: id, secret: secret, in: database)
-            try self.beginDefault(in: database)
-        }
+        try self.set(profile: id, secret: secret)
         return (id, secret)
     }
 
