@@ -41,7 +41,7 @@ import Glibc
         if let gateways { return try self.grow(to: gateways) }
         var total = (seeds: 0, sent: 0, arrived: 0, live: 0, events: 0)
         var lines = (said: 0, shown: 0, missing: 0)
-        var rooms = (seats: 0, signals: 0, links: 0)
+        var rooms = (seats: 0, signals: 0, links: 0, shown: 0)
         var rounds = 0
         var again = (replaced: 0, others: 0)
         for seed in self.seed.map({ $0...$0 }) ?? self.first...(self.first + max(self.seeds, 1) - 1) {
@@ -74,6 +74,7 @@ import Glibc
                 rooms.seats += scene.record.seatCount
                 rooms.signals += scene.record.signalCount
                 rooms.links += scene.stacks.connectedCount
+                rooms.shown += scene.talks.shownCount
             }
             rounds += world.rivals?.rounds ?? 0
             world.end()
@@ -82,7 +83,9 @@ import Glibc
             switch self.kind {
             case .mail: "\(total.sent) messages, \(total.arrived) arrived, \(total.live) times live"
             case .live: "\(lines.said) lines, \(lines.shown) times shown, \(lines.missing) times missing"
-            case .rooms: "\(rooms.seats) seats, \(rooms.signals) signals, \(rooms.links) connections"
+            case .rooms:
+                "\(rooms.seats) seats, \(rooms.signals) signals, \(rooms.links) connections, "
+                    + "\(rooms.shown) messages shown"
             case .rivals: "\(rounds) rounds"
             }
         print(

@@ -66,9 +66,11 @@ private func simulate(_ arguments: [String]) async throws -> String {
             let said = try await keep(80, ["--rooms"])
             try await keep(20, ["--rooms", "--calm"])
             // Worlds in which nobody is connected with anybody would prove little.
-            let found = try #require(said.firstMatch(of: /(\d+) seats, (\d+) signals, (\d+) connections/), "\(said)")
+            let counts = /(\d+) seats, (\d+) signals, (\d+) connections, (\d+) messages shown/
+            let found = try #require(said.firstMatch(of: counts), "\(said)")
             let few = Prove.isAsked ? 1 : 20
             #expect(try #require(Int(found.2)) > 1_000 / few && #require(Int(found.3)) > 200 / few, "\(said)")
+            #expect(try #require(Int(found.4)) > 500 / few, "\(said)")
         }
 
         /// The same with two connections that show one token, at once or one after the other: of identities, and of guests.
@@ -202,7 +204,8 @@ private func simulate(_ arguments: [String]) async throws -> String {
             arguments: [
                 "keepsSpentCodes", "keepsRoomRevision", "reusesSeats", "keepsSeatsOfRemoved", "forgetsRemoved",
                 "returnsInSilence", "givesSignalsToNewcomers", "tellsSignalsTwice", "losesCandidates",
-                "offersFromAnySeat",
+                "offersFromAnySeat", "sendsToOpenOnly", "countsSentAsGot", "resendsWithNewId", "forgetsSeenIds",
+                "keepsQueueOfRemoved", "takesBeforeHello",
             ])
         func aBugOfRoomsIsFound(mutation: String) async throws {
             try await expect(mutation, in: 500, "--rooms")

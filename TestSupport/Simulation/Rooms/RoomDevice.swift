@@ -46,6 +46,8 @@ final class RoomDevice: LiveDevice {
     override var isGuest: Bool { self.provesKeysOnly }
     private let provesKeysOnly: Bool
     private var visits: [UUIDText: RoomVisit] = [:]
+    /// For each room, the present life in it.
+    private var lives: [UUIDText: Int] = [:]
     /// Rooms that the device tries to join, until the server has answered.
     private var entries: [UUIDText: Entry] = [:]
     /// Rooms that the device is leaving, until the server has answered.
@@ -78,7 +80,19 @@ final class RoomDevice: LiveDevice {
     }
     func isHost(of room: UUIDText) -> Bool { self.visits[room]?.machine.shown?.host == self.id }
 
+    func life(in room: UUIDText) -> Int { self.lives[room] ?? 0 }
+    func seat(of peer: PrincipalID, in room: UUIDText) -> Int? {
+        self.visits[room]?.machine.shown?.participants.first { $0.participant == peer }?.seat
+    }
+
     // MARK: What its user does
+
+    func say(in room: UUIDText) {
+        self.scene.talks.says(self, in: room) { message in
+            let actions = try? self.visits[room]?.talk.say(message, isPartial: true)
+            self.perform(actions ?? [], in: room)
+        }
+    }
 
     func enter(_ room: SharedRoom, by way: Way) {
         guard !self.isInvolved(in: room.id) else { return }
@@ -302,9 +316,10 @@ final class RoomDevice: LiveDevice {
         if self.visits[id]?.machine.isOver ?? true {
             let seat = joined.room.participants.first { $0.participant == self.id }
             let hasSat = seat.map { $0.joinedAt + RoomLimits.absenceMax < .now } ?? false
+            self.lives[id] = self.scene.talks.life()
             var visit = RoomVisit(
                 joined, own: self.id, secret: secret, isReturning: isReturning || hasSat,
-                talk: TalkMachine(epoch: Array(repeating: 0, count: TalkLimits.epochBytes)))
+                talk: RoomTalks.machine(life: self.life(in: id)))
             _ = visit.machine.connected()
             self.visits[id] = visit
         }
@@ -387,23 +402,65 @@ final class RoomDevice: LiveDevice {
     func hears(_ report: LinkReport, of peer: PrincipalID, number: Int, in id: UUIDText) {
         guard let actions = self.visits[id]?.machine.heard(report, of: peer, number: number, at: .now) else { return }
         self.perform(actions, in: id)
+        switch report {
+        case .connected:
+            self.perform(self.visits[id]?.talk.opened(peer, link: number, at: .now) ?? [], in: id)
+        case .low: self.perform(self.visits[id]?.talk.low(peer, link: number) ?? [], in: id)
+        case .offer, .answer, .candidate, .failed: break
+        }
         self.moveOn()
+    }
+
+    /// A message has come over a connection.
+    func hears(_ text: String, of peer: PrincipalID, number: Int, in id: UUIDText) {
+        guard self.visits[id]?.machine.link(to: peer) == number else { return }
+        self.perform(self.visits[id]?.talk.heard(text, from: peer, link: number, at: .now) ?? [], in: id)
+        self.moveOn()
+    }
+
+    private func perform(_ actions: [TalkMachine.Action], in id: UUIDText) {
+        for action in actions {
+            switch action {
+            case .write(let peer, let number, let channel, let text):
+                guard channel == .talk else {
+                    self.world.record.fault("\(self.name) takes \(peer) for plain")
+                    continue
+                }
+                let (written, receipt) = self.scene.talks.sends(text, by: self, to: peer)
+                if let written { self.scene.stacks.carry(written, self, id, number: number) }
+                if let receipt { self.hears(receipt, of: peer, number: number, in: id) }
+            case .heard(_, let message): self.scene.talks.shows(message, at: self, in: id)
+            case .state(let message, let peer, let state): self.scene.talks.turns(message, peer, state, at: self)
+            case .person, .left: break
+            case .broke(let peer, _): self.world.record.fault("\(self.name) takes \(peer) for hostile")
+            }
+        }
     }
 
     override func pump() -> ContinuousClock.Instant? {
         for id in self.visited {
             if let actions = self.visits[id]?.machine.timerFired(at: .now) { self.perform(actions, in: id) }
+            if let actions = self.visits[id]?.talk.timerFired(at: .now) { self.perform(actions, in: id) }
         }
-        return self.visits.values.compactMap(\.machine.nextWake).min()
+        return self.visits.values.flatMap { [$0.machine.nextWake, $0.talk.nextWake].compactMap(\.self) }.min()
     }
 
     private func perform(_ actions: [MeshMachine.Action], in id: UUIDText) {
+        if let visit = self.visits[id] {
+            let seats = self.scene.talks.seats(visit.othersSeats) { visit.talk.person($0) != nil }
+            self.perform(self.visits[id]?.talk.seen(seats) ?? [], in: id)
+        }
         for action in actions {
             switch action {
             case .join: self.rejoin(id)
             case .signal(let kind, let peer, let content): self.signal(kind, content, to: peer, in: id)
             case .link(let peer, let number, let order):
                 self.scene.stacks.perform(order, self, id, peer, number: number)
+                guard let link = order.link(number) else { continue }
+                self.perform(self.visits[id]?.talk.began(peer, link: link) ?? [], in: id)
+                if link > 0, self.world.mutation == .takesBeforeHello {
+                    self.hears(RoomTalks.early[0], of: peer, number: link, in: id)
+                }
             case .changed: break
             case .over(let end):
                 self.world.trace("room \(id) is over for \(self.name): \(end)")

@@ -9,6 +9,7 @@ final class RoomScene {
     private unowned let world: World
     private(set) var record: RoomRecord!
     private(set) var stacks: WebRTCStacks!
+    private(set) var talks: RoomTalks!
     private var devices: [RoomDevice] = []
     private var rooms: [SharedRoom] = []
     /// Chance in a thousand that a device acts in a second.
@@ -36,6 +37,7 @@ final class RoomScene {
         self.diligence = [60, 150, 300][Int.random(in: 0...2, using: &machine.random)]
         self.record = RoomRecord(world)
         self.stacks = WebRTCStacks(world)
+        self.talks = RoomTalks(world)
         for (number, person) in Identities.all.enumerated() {
             let isGuest = number >= Identities.all.count - Self.guests
             if !isGuest {
@@ -52,6 +54,7 @@ final class RoomScene {
     private func one<T>(_ list: [T]) -> T? { list.randomElement(using: &self.machine.random) }
 
     func room(_ id: UUIDText) -> SharedRoom? { self.rooms.first { $0.id == id } }
+    func id(of number: Int) -> PrincipalID? { self.devices.indices.contains(number) ? self.devices[number].id : nil }
     func device(_ id: PrincipalID) -> RoomDevice? { self.devices.first { $0.id == id } }
 
     private func stored(_ room: SharedRoom) -> RoomTables.Room? { self.world.postgres.tables.rooms.room(room.id) }
@@ -73,6 +76,9 @@ final class RoomScene {
     func everySecond(lines: Int) {
         for device in self.devices where self.happens(lines) { self.trouble(device) }
         for device in self.devices where self.happens(self.diligence) { self.act(device) }
+        for device in self.devices {
+            for room in device.visited where self.talks.happens(100) { device.say(in: room) }
+        }
         // Two devices join by one code at the same time.
         if self.happens(self.diligence), let room = self.one(self.openRooms), let code = room.code {
             for device in self.devices.shuffled(using: &self.machine.random).prefix(2) {
@@ -224,6 +230,10 @@ final class RoomScene {
                 problems.append("\(device.name) is in room \(room.id), and has no seat there")
             }
             problems += self.unlinked(seated, in: room.id)
+        }
+        problems += self.talks.problems { id, peer in
+            let stored = self.room(id).flatMap { self.stored($0) }
+            return stored?.participants[.init(peer)].map { Int($0.seat) }
         }
         return problems
     }

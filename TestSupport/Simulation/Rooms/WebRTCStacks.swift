@@ -21,6 +21,8 @@ final class WebRTCStacks {
         /// The name of the other connection, from its description.
         var remote: Int?
         var isUp = false
+        /// When the last message of ours arrives.
+        var arrivesAt: Int64 = 0
         /// Our descriptions so far.
         var descriptions = 0
 
@@ -129,11 +131,30 @@ final class WebRTCStacks {
                 return self.machine.after(Self.givingUp) { [unowned self] in self.fail(link) }
             }
             self.connectedCount += 1
-            for end in [link, other] where !end.isUp {
-                end.isUp = true
+            let ends = [link, other].filter { !$0.isUp }
+            for end in ends { end.isUp = true }
+            for end in ends {
                 self.world.trace("\(end.device.person.name) is linked to \(end.peer)")
                 self.tell(end, .connected)
             }
+        }
+    }
+
+    // MARK: Data
+
+    /// Messages of a connection arrive in order, or are lost with it.
+    func carry(_ text: String, _ device: RoomDevice, _ room: UUIDText, number: Int) {
+        let place = Place(device: ObjectIdentifier(device), room: room, number: number)
+        guard let link = self.links[place], link.isUp, let other = self.other(link) else { return }
+        let talks = self.world.rooms!.talks!
+        // Somebody with a fault speaks before it greets.
+        let texts = link.arrivesAt == 0 && talks.happens(100) ? [RoomTalks.early[1], text] : [text]
+        link.arrivesAt = max(link.arrivesAt + 1, self.machine.now + talks.delay())
+        self.machine.after(link.arrivesAt - self.machine.now) { [unowned self] in
+            guard self.links[place] === link else { return }
+            self.tell(link, .low)
+            guard self.other(link) === other, self.links[other.place] === other else { return }
+            for text in texts { other.device.hears(text, of: device.id, number: other.place.number, in: room) }
         }
     }
 

@@ -97,6 +97,18 @@ enum Mutation: String, CaseIterable, Sendable {
     case losesCandidates
     /// A client offers from any seat.
     case offersFromAnySeat
+    /// Messages go to those alone who have greeted.
+    case sendsToOpenOnly
+    /// A written message counts as received.
+    case countsSentAsGot
+    /// A message that goes again is another one.
+    case resendsWithNewId
+    /// Each connection begins another life.
+    case forgetsSeenIds
+    /// A participant that comes back after it left has the seat of before.
+    case keepsQueueOfRemoved
+    /// A participant is believed without its greeting.
+    case takesBeforeHello
 
     /// The masters of Redis in worlds where the bug shows.
     var masters: World.Masters {
@@ -117,7 +129,8 @@ enum Mutation: String, CaseIterable, Sendable {
             .live
         case .keepsSpentCodes, .keepsRoomRevision, .reusesSeats, .keepsSeatsOfRemoved, .forgetsRemoved,
             .returnsInSilence, .givesSignalsToNewcomers, .tellsSignalsTwice, .losesCandidates,
-            .offersFromAnySeat:
+            .offersFromAnySeat, .sendsToOpenOnly, .countsSentAsGot, .resendsWithNewId, .forgetsSeenIds,
+            .keepsQueueOfRemoved, .takesBeforeHello:
             .rooms
         case .movesGuestsInSilence, .bindsWithEachAnnouncement: .rivals
         default: .mail

@@ -183,12 +183,25 @@ import Testing
         let ends: [MeshMachine.End] = [.left, .closed, .removed, .notFound, .broken]
         let news: [RoomNews] =
             [.shown(view), .shown(alone), .told(.joined, bob), .told(.closed, nil), .forged(bob)]
-            + orders.map { .link(bob, number: 3, $0) } + ends.map { .over($0) }
+            + orders.map { .link(bob, number: 3, $0) } + ends.map { .over($0) } + self.newsOfTalk(bob)
         for news in news {
             let text = EventText.event(room, news, origin: "https://chat.example", account: nil)
             guard case .object(let envelope) = JSONText(text) else { throw CancellationError() }
             #expect(envelope.object("event").flatMap { ClientEvent($0) } == .room(room, news))
         }
+    }
+
+    private func newsOfTalk(_ bob: PrincipalID) -> [RoomNews] {
+        let id = UUIDText.random()
+        let plain = TalkMessage(id: id, time: Timestamp(milliseconds: 7), text: "\"\n")
+        let answer = TalkMessage(id: id, time: Timestamp(milliseconds: 8), text: "", answered: .random())
+        return TalkMachine.Channel.allCases.map { .data(bob, number: 3, $0, #"{"t":"bye"}"#) }
+            + TalkMachine.State.allCases.map { .messageState(id, bob, $0) }
+            + [.message(bob, name: "Bob", plain), .message(bob, name: nil, answer)]
+            + [
+                .person(bob, TalkPerson(name: "Bob", isPlain: true, isFull: false)),
+                .person(bob, TalkPerson(name: nil, isPlain: false, isFull: true)),
+            ]
     }
 
     /// A command that has entered a room is alone with it among commands, and leaves it when it ends.
