@@ -55,6 +55,8 @@ import Testing
         let atBob = bob.incoming(ids.0, from: carolID, isVideo: false, at: start)
         let atAnn = ann.incoming(ids.1, from: bobID, isVideo: false, at: start)
         #expect(Self.ends(atBob) == [ids.1: .busy] && atBob.last == .rings(ids.0))
+        guard case .over(let given, _) = atBob[0] else { return #expect(Bool(false)) }
+        #expect(given.isCrossed)
         #expect(atAnn == [])
         // The server says it too.
         let again = bob.ended(ids.1, from: nil, .busy)
@@ -62,6 +64,17 @@ import Testing
         try bob.answer(ids.0, at: start)
         let answered = ann.answered(ids.0, from: bobID, at: start)
         #expect(answered == [.answered(ids.0)])
+    }
+
+    /// The other side does not choose what our history says.
+    @Test mutating func theOtherSideDeclinesOursAndTakesBackItsOwn() throws {
+        for reason in [PeerCalls.EndReason.declined, .ended, .cancelled] {
+            _ = self.calls.incoming(Self.id(1), from: bobID, isVideo: false, at: start)
+            #expect(Self.ends(self.calls.ended(Self.id(1), from: bobID, reason)) == [Self.id(1): .cancelled])
+            try self.calls.start(Self.id(2), to: bobID, isVideo: false, at: start)
+            #expect(Self.ends(self.calls.ended(Self.id(2), from: bobID, reason)) == [Self.id(2): .declined])
+            self.calls = PeerCalls()
+        }
     }
 
     /// For any events: at most one call is made or in progress, and at most one rings. Each shown call ends once, and

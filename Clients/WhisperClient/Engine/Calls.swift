@@ -187,6 +187,13 @@ package final class Calls {
         }
     }
 
+    /// Ends all calls with a person who was blocked or removed.
+    package func endAll(with peer: WhisperID, _ host: isolated some ServerHost) {
+        for call in self.calls.all where call.peer == peer {
+            self.perform((try? self.calls.end(call.id, nil)) ?? [], host)
+        }
+    }
+
     func tick(_ host: isolated some ServerHost) { self.perform(self.calls.timerFired(at: .now), host) }
 
     // MARK: Acting
@@ -208,6 +215,8 @@ package final class Calls {
                 self.offers[call.id] = nil
                 if self.ringing?.id == call.id { self.ringing = nil }
                 host.publish(.passing(.call(.ended(call.id, with: call.peer, reason))))
+                // The other call has its own note.
+                if call.isCrossed { continue }
                 self.note(CallNote(call, reason, at: .now), with: call.peer, isOurs: call.isOurs, host)
             case .missed(let peer, let isVideo):
                 self.note(CallNote(isVideo: isVideo, outcome: .missed), with: peer, isOurs: false, host)
@@ -222,10 +231,14 @@ package final class Calls {
 
     private func note(_ call: CallNote, with peer: WhisperID, isOurs: Bool, _ host: isolated some ServerHost) {
         guard let own = host.id else { return }
-        let noted = host.withStore {
-            try self.store.note(call, by: isOurs ? own : peer, at: host.serverNow, in: .direct(peer))
+        let noted = host.withStore { () -> ChatNote? in
+            guard try self.store.contacts.contact(peer) != nil else { return nil }
+            let (person, time) = (isOurs ? own : peer, host.serverNow)
+            return try self.store.write {
+                try ChatNoteTable.note(.call(call), by: person, at: time, in: .direct(peer), in: $0)
+            }
         }
-        if let noted { host.publish(.passing(.call(.noted(noted, with: peer)))) }
+        if let noted = noted ?? nil { host.publish(.passing(.call(.noted(noted, with: peer)))) }
     }
 
     private func send<Frame: SignedCallFrame>(

@@ -17,6 +17,8 @@ package struct PeerCall: Sendable, Equatable {
     package fileprivate(set) var stage: Stage
     /// Since when they talk.
     package fileprivate(set) var talkingSince: ContinuousClock.Instant?
+    /// It has given way to a call of the other side.
+    package fileprivate(set) var isCrossed = false
     /// When it ends by itself.
     fileprivate var endsAt: ContinuousClock.Instant
     /// Network paths that were told, in each direction.
@@ -125,7 +127,7 @@ package struct PeerCalls: Sendable {
     ) -> [Action] {
         guard self.calls[id.folded] == nil, !self.over.contains(id.folded) else { return [] }
         var actions: [Action] = []
-        if let own = self.calls.values.first(where: { !$0.ringsHere }) {
+        if var own = self.calls.values.first(where: { !$0.ringsHere }) {
             let doCross = own.peer == peer && own.isOurs && own.stage != .talking
             guard doCross else { return self.refuse(id, from: peer, isVideo: isVideo) }
             // The lower id lives, on both sides.
@@ -133,6 +135,7 @@ package struct PeerCalls: Sendable {
                 self.remember(id)
                 return []
             }
+            own.isCrossed = true
             actions = self.close(own, .busy, tells: false)
         }
         guard !self.calls.values.contains(where: \.ringsHere) else {
@@ -169,7 +172,17 @@ package struct PeerCalls: Sendable {
     /// - Parameter peer: `nil` if the server itself has ended it.
     package mutating func ended(_ id: UUIDText, from peer: WhisperID?, _ reason: EndReason) -> [Action] {
         guard let call = self[id], peer == nil || peer == call.peer else { return [] }
-        return self.close(call, reason, tells: false)
+        return self.close(call, Self.credible(reason, for: call), tells: false)
+    }
+
+    /// The other side can only decline our call, and take back its own.
+    private static func credible(_ reason: EndReason, for call: PeerCall) -> EndReason {
+        switch (call.stage, reason) {
+        case (.talking, _): reason
+        case (_, .cancelled), (_, .ended): call.isOurs ? .declined : .cancelled
+        case (_, .declined): call.isOurs ? .declined : .cancelled
+        case (_, .busy), (_, .timeout), (_, .failed): reason
+        }
     }
 
     // MARK: Time

@@ -42,12 +42,12 @@ package struct CallNote: Sendable, Equatable {
         self.seconds = call.talkingSince.map { ($0.duration(to: now)).components.seconds } ?? 0
         self.outcome =
             switch reason {
+            case .failed: call.isOurs || call.talkingSince != nil ? .failed : .missed
             case _ where call.talkingSince != nil: .talked
             case .declined: .declined
             case .ended, .cancelled: call.isOurs ? .cancelled : .missed
             case .busy: call.isOurs ? .busy : .missed
             case .timeout: call.isOurs ? .noAnswer : .missed
-            case .failed: .failed
             }
     }
 }
@@ -116,20 +116,6 @@ enum ChatNoteTable {
 }
 
 extension ClientStore {
-    /// - Parameter person: who called.
-    func note(
-        _ call: CallNote, by person: WhisperID, at time: Timestamp, in chat: Conversation
-    ) throws(ClientStoreError) -> ChatNote {
-        try self.write { try ChatNoteTable.note(.call(call), by: person, at: time, in: chat, in: $0) }
-    }
-
-    /// The note that stands last behind a message.
-    package func note(
-        behind latest: (number: Int64, message: Message)
-    ) throws(ClientStoreError) -> ChatNote? {
-        try self.notes(in: latest.message.place, latest.number...Int64.max).last
-    }
-
     /// Notes of a chat whose places are among these, in their order.
     package func notes(
         in chat: Conversation, _ places: ClosedRange<Int64>

@@ -45,12 +45,12 @@ extension Verb {
                 case .direct(let peer):
                     let contact = try opened.store.contacts.contact(peer)
                     return Chat(
-                        latest: latest, note: try opened.store.note(behind: latest), name: contact?.name,
+                        latest: latest, note: try opened.note(behind: latest), name: contact?.name,
                         contact: contact, state: state, firstUnread: try Self.firstUnread(in: place, state, opened))
                 case .group(let id):
                     let title = try opened.store.groups.group(id)?.title
                     return Chat(
-                        latest: latest, note: try opened.store.note(behind: latest),
+                        latest: latest, note: try opened.note(behind: latest),
                         name: title?.isEmpty == true ? nil : title, contact: nil, state: state,
                         firstUnread: try Self.firstUnread(in: place, state, opened))
                 }
@@ -79,6 +79,13 @@ extension Verb {
     private static func firstUnread(in place: Conversation, _ state: ChatState, _ opened: OpenCore) throws -> Int64? {
         guard state.unread > 0 else { return nil }
         return try opened.store.messages.unread(in: place, after: 0, limit: 1).first?.number
+    }
+}
+
+extension OpenCore {
+    /// The note that stands last behind a message.
+    fileprivate func note(behind latest: (number: Int64, message: Message)) throws -> ChatNote? {
+        try self.store.notes(in: latest.message.place, latest.number...Int64.max).last
     }
 }
 

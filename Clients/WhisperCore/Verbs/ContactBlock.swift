@@ -16,6 +16,10 @@ extension Verb {
         ),
         .client { opened, parameters, json in
             let id = try parameters[Self.whisperID]
-            try (try await opened.with { try $0.contacts.set(isBlocked: true, id, $0) }).write(&json)
+            let change = try await opened.with {
+                $0.calls.endAll(with: id, $0)
+                return try $0.contacts.set(isBlocked: true, id, $0)
+            }
+            try change.write(&json)
         })
 }

@@ -15,7 +15,11 @@ extension Verb {
             #"{"type":"removed"}"#
         ),
         .client { opened, parameters, _ in
-            let isGone = try await opened.with { try $0.contacts.remove(try parameters[Self.whisperID], $0) }
+            let id = try parameters[Self.whisperID]
+            let isGone = try await opened.with {
+                $0.calls.endAll(with: id, $0)
+                return try $0.contacts.remove(id, $0)
+            }
             guard isGone else { throw CoreError(.unknownContact) }
         })
 }
