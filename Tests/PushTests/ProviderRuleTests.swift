@@ -120,7 +120,7 @@ import Testing
         #expect(String(decoding: try apns().body, as: UTF8.self).hasSuffix(#","w":\#(facts)}"#))
         #expect(try apns().headers.contains { $0 == ("apns-collapse-id", "mail") })
         #expect(fcm().contains(#""data":\#(facts)"#) && fcm().contains(#""collapse_key":"mail""#))
-        // What Web Push seals.
+        // The JSON that Web Push seals.
         #expect(String(decoding: push.facts, as: UTF8.self) == facts)
         push.isShared = true
         #expect(try apns().headers.contains { $0 == ("apns-collapse-id", "0f8fad5b-d9cb-469f-a165-70867728950e") })

@@ -1,4 +1,4 @@
-/// What an app shares with its server, so that a push names its identity to the app and to nobody else (contract §4): 16 random bytes.
+/// A secret of an app and its server, so that a push names its identity to the app and to nobody else (contract §4): 16 random bytes.
 package struct WakeSecret: Equatable, Sendable {
     package static let byteCount = 16
     private static let tagBytes = 8

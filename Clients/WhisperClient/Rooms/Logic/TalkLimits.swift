@@ -11,7 +11,7 @@ package enum TalkLimits {
     package static let helloWithin = Duration.seconds(3)
     /// One text to a plain participant, in UTF-16 units: it cuts longer ones.
     package static let plainUnitsMax = 4_000
-    /// What waits for one participant.
+    /// Bounds of the messages that wait for one participant.
     package static let waitingMessagesMax = 64
     package static let waitingBytesMax = 262_144
     /// Ids of messages of one participant that are not shown again.

@@ -46,7 +46,7 @@ package struct TalkMachine {
     /// Ours, from the next connection on.
     package var name: String?
     private var people: [PrincipalID: Person] = [:]
-    /// What was shown, by participant: the latest at the end.
+    /// Ids of messages that were shown, by participant: the latest at the end.
     private var memories: [(of: PrincipalID, Memory)] = []
 
     /// - Parameter epoch: `TalkLimits.epochBytes` random bytes.
