@@ -33,9 +33,10 @@ export const clearButton = (model, chat, done) => twice(words.clear, words.clear
 
 /** @param {import("./model.js").Model} model @param {() => void} left */
 export async function person(model, whisperId, left) {
-  const { number } = await rpc("contact_safety", { whisperId });
   const name = model.nameOf(whisperId);
   const contact = model.contacts.get(whisperId);
+  if (!contact) return removed(model, whisperId);
+  const { number } = await rpc("contact_safety", { whisperId });
   const called = field(words.theirName, { maxlength: 200, name: "name", value: contact?.name ?? "" });
   const rename = async (event) => {
     event.preventDefault();
@@ -49,17 +50,24 @@ export async function person(model, whisperId, left) {
     }
   };
   const saved = el("button", { id: "rename" }, words.rename);
-  const match = button(contact?.isVerified ? `✓ ${words.verified}` : words.match, async () => {
-    await rpc("contact_verify", { whisperId, isVerified: true });
-    await model.readList();
-    match.replaceChildren(`✓ ${words.verified}`);
+  const isVerified = () => Boolean(model.contacts.get(whisperId)?.isVerified);
+  const match = button("", async () => {
+    await rpc("contact_verify", { whisperId, isVerified: !isVerified() });
+    await drawMatch();
   });
-  const scanTheirs = async () => (await import("./codes.js")).scan(words.scanHint, async (text) => {
+  const verified = el("p", { class: "good", hidden: true }, `✓ ${words.verified}`);
+  const drawMatch = async (reads = true) => {
+    if (reads) await model.readList();
+    verified.hidden = !isVerified();
+    match.replaceChildren(isVerified() ? words.noMatch : words.match);
+  };
+  drawMatch(false);
+  const scanTheirs = async () => (await import("./codes.js")).scan(words.scanHint, async (text, source) => {
     const link = await personIn(text);
     if (link.whisperId !== whisperId) return link.whisperId ? words.otherPerson : link;
-    await ask("contact_add", { link: text, source: "scan" });
-    await model.readList();
-    match.replaceChildren(`✓ ${words.verified}`);
+    await ask("contact_add", { link: text, source });
+    await drawMatch();
+    if (source === "link") return words.pictureVouches;
     say(words.reallyThem(name));
   });
   const end = (verb) => async () => {
@@ -72,7 +80,7 @@ export async function person(model, whisperId, left) {
     words.about(name), el("p", { class: "code" }, whisperId),
     el("form", { class: "beside", novalidate: true, submit: rename }, called.box, saved),
     el("h3", {}, ...sentence(words.safetyTitle, { name })),
-    el("p", { class: "code number" }, number.split(" ").map((group) => [el("span", {}, group), " "])), el("p", { class: "hint" }, words.safety),
+    el("p", { class: "code number" }, number.split(" ").map((group) => [el("span", {}, group), " "])), el("p", { class: "hint" }, words.safety), verified,
     el("div", { class: "buttons" }, match, button(words.scan, scanTheirs, { id: "scan" }), button(words.myCode, () => myID(model))),
     ...chatParts(model, whisperId),
     el("div", { class: "buttons" },
@@ -82,28 +90,45 @@ export async function person(model, whisperId, left) {
       twice(words.removePerson, words.removeSure, end("contact_remove"), { id: "remove" })));
 }
 
+/** A chat whose person was removed: its messages stay. */
+function removed(model, whisperId) {
+  const shown = dialog(
+    words.about(whisperId), el("p", {}, words.notAContact), el("div", { class: "buttons" },
+      button(words.add, () => ask("contact_add", { whisperId }).then(() => model.readList(), (error) => say(error.message)).finally(() => shown.close())),
+      clearButton(model, whisperId, () => shown.close()), button(words.report, () => report(model, whisperId))));
+}
+
 /**
  * A report to the operators. They see what stands in it, and no text of a message.
- * @param {string} [messageId] of a message of theirs, as evidence @param {() => Promise<any>} [then] what is done once it was taken
+ * @param {string} [messageId] of a message of theirs, as evidence @param {() => Promise<any>} [first] what is done before
  */
-export function report(model, whisperId, messageId, then) {
+export function report(model, whisperId, messageId, first) {
   const note = field(words.reportNote, { rows: 3, maxlength: 1000, name: "note" }, words.reportHint);
+  const send = el("button", { class: "main", id: "send-report" }, words.report);
   let reason = "spam";
   const submit = async (event) => {
     event.preventDefault();
+    if (send.getAttribute("aria-disabled")) return;
+    send.setAttribute("aria-disabled", "true");
     const said = note.input.value.trim();
+    const wish = { whisperId, reason, ...(said ? { note: said } : {}) };
     try {
-      await ask("report_send", { whisperId, reason, ...(said ? { note: said } : {}), ...(messageId ? { messageId } : {}) });
-      await then?.();
+      await first?.();
+      await ask("report_send", messageId ? { ...wish, messageId } : wish).catch((error) => {
+        // Its author may have deleted it meanwhile.
+        if (!messageId || error.code !== "notFound") throw error;
+        return ask("report_send", wish);
+      });
       shown.close();
       say(words.reported);
       dialog(words.reported, el("p", {}, words.reportedText));
     } catch (error) {
+      send.removeAttribute("aria-disabled");
       note.refuse({ offline: words.reportOffline, unreachable: words.reportOffline }[error.code] ?? error.message);
     }
   };
   const shown = dialog(
     words.reportTitle(model.nameOf(whisperId)), el("form", { novalidate: true, submit }, el("p", {}, messageId ? words.reportMessage : words.reportPerson),
       choice(words.reason, Object.entries(words.reportReasons), reason, (value) => { reason = value; }, { id: "reason" }), note.box,
-      el("div", { class: "buttons" }, el("button", { class: "main", id: "send-report" }, words.report))));
+      el("div", { class: "buttons" }, send)));
 }

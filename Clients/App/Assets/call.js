@@ -526,11 +526,12 @@ export class Calls {
   }
 
   /** One of theirs that this window has not taken may be talked in by another program: it is declined only while it rings here. */
-  async #drop({ callId, isOwn, isHeld }) {
+  async #drop({ callId, isOwn, isHeld }, reason) {
     if (!callId) return;
+    const end = reason ? { callId, reason } : { callId };
     const ringsHere = async () => (await rpc("call_list")).calls.some((each) => each.callId === callId && each.stage === "ringing");
     try {
-      if (isOwn || isHeld || await ringsHere()) await rpc("call_end", { callId });
+      if (isOwn || isHeld || await ringsHere()) await rpc("call_end", end);
     } catch {
       // It is over, or the daemon is gone.
     }
@@ -542,7 +543,7 @@ export class Calls {
     this.now = null;
     call.close();
     this.#quiet(call);
-    if (isOurs) this.#drop(call);
+    if (isOurs) this.#drop(call, call.state === "connecting" && what !== "" && "failed");
     if (what) this.#tell(what, call);
     this.#shell.left(call.chat);
     this.draw();

@@ -247,7 +247,9 @@ export class ChatView {
 
   /** A change of the timer, or a call, as a sentence. */
   #happened(note) {
-    if (note.kind === "call") return [el("time", {}, timeOf(note.time)), ` ${called(note)}`];
+    if (note.kind === "call") {
+      return [el("time", { datetime: new Date(note.time).toISOString() }, wholeTime(note.time)), ` · ${called(note, note.from === this.#model.me.whisperId)}`];
+    }
     const { from, seconds } = note;
     const isOurs = from === this.#model.me.whisperId;
     const text = words.timerSet[isOurs ? "own" : "theirs"][seconds ? "on" : "off"];

@@ -9,6 +9,7 @@ const edge = 4;
 /** The daemon takes no larger picture. */
 const [widthMax, heightMax] = [640, 480];
 const lookEvery = 300;
+const againAfter = 3_000;
 
 /** The picture that is being read. @type {Promise<any>} */
 let reading = Promise.resolve();
@@ -52,7 +53,8 @@ async function textIn(source, width, height) {
 /**
  * Reads a code with the camera, or off a picture.
  * @param {string} hint whose code it is
- * @param {(text: string) => Promise<string | void>} take gets what it says. Its sentence says why that is not it
+ * @param {(text: string, source: "scan" | "link") => Promise<string | void>} take gets what it says, and what vouches for it: a picture
+ *   may have come by any way, as a link may. Its sentence says why that is not it
  */
 export async function scan(hint, take) {
   const fault = el("p", { class: "fault", role: "alert" });
@@ -62,16 +64,16 @@ export async function scan(hint, take) {
   const shown = dialog(words.scan, el("p", {}, hint), video, fault, file, el("div", { class: "buttons" }, picture));
   let stream;
   let isOver = false;
-  let last = "";
+  let [last, since] = ["", 0];
   shown.element.addEventListener("close", () => {
     isOver = true;
     stream?.getTracks().forEach((track) => track.stop());
   });
-  const told = async (text) => {
-    // A code that is held before the camera is told once.
-    if (!text || text === last || isOver) return;
-    last = text;
-    const why = await take(text).catch((error) => error.message);
+  const told = async (text, source) => {
+    // A code that is held before the camera is told once in a while.
+    if (!text || isOver || text === last && performance.now() - since < againAfter) return;
+    const why = await take(text, source).catch((error) => error.message);
+    [last, since] = [text, performance.now()];
     if (why) fault.replaceChildren(why);
     else shown.close();
   };
@@ -81,7 +83,7 @@ export async function scan(hint, take) {
       const bitmap = await createImageBitmap(file.files[0]);
       const text = await textIn(bitmap, bitmap.width, bitmap.height);
       if (!text) fault.replaceChildren(words.noCodeThere);
-      await told(text);
+      await told(text, "link");
     } catch (error) {
       fault.replaceChildren(error instanceof Refusal ? error.message : words.noCodeThere);
     }
@@ -98,9 +100,11 @@ export async function scan(hint, take) {
   await video.play();
   while (!isOver) {
     try {
-      if (video.videoWidth) await told(await textIn(video, video.videoWidth, video.videoHeight));
+      if (video.videoWidth) await told(await textIn(video, video.videoWidth, video.videoHeight), "scan");
     } catch (error) {
-      return fault.replaceChildren(error.message);
+      fault.replaceChildren(error.message);
+      // Nothing here reads codes. Else the daemon may answer the next time.
+      if (error.code === "unsupported") return stream.getTracks().forEach((track) => track.stop());
     }
     await new Promise((resolve) => setTimeout(resolve, lookEvery));
   }

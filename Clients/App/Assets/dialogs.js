@@ -48,9 +48,9 @@ export function addPerson(model, done) {
     }
   };
   // Off the other's screen, it vouches for their keys.
-  const scanTheirs = async () => (await import("./codes.js")).scan(words.scanHint, async (text) => {
+  const scanTheirs = async () => (await import("./codes.js")).scan(words.scanHint, async (text, source) => {
     const link = await personIn(text);
-    return link.whisperId ? addBy({ link: text, source: "scan" }).catch(whyNot) : link;
+    return link.whisperId ? addBy({ link: text, source }).catch(whyNot) : link;
   });
   const shown = dialog(words.add, el("form", { novalidate: true, submit }, id.box, name.box, note, el("div", { class: "buttons" }, add, button(words.scan, scanTheirs, { id: "scan" }), button(words.newGroup, async () => {
     const { addGroup } = await import("./groups.js");

@@ -1,7 +1,7 @@
 // Dialogs of groups: a new one, and who is in one. Loaded when the first of them is opened.
 import { ask, rpc } from "./door.js";
 import { words } from "./text.js";
-import { bdi, button, dialog, el, field } from "./view.js";
+import { bdi, button, dialog, el, field, say } from "./view.js";
 
 /** Contacts to choose from. @returns {{box: Element, chosen: () => string[]}} */
 function people(contacts) {
@@ -15,7 +15,10 @@ function people(contacts) {
 /** A button that asks once more before it does what cannot be taken back. */
 export function twice(label, sure, act, props = {}) {
   const first = button(label, () => {
-    const second = button(sure, act, { class: "loud" });
+    // A double click, or a key that is held, is no second word.
+    const second = button(sure, ({ detail }) => detail < 2 && Promise.resolve(act()).catch((error) => say(error.message)), {
+      class: "loud", blur: () => second.replaceWith(first), keydown: (event) => event.repeat && event.preventDefault(),
+    });
     first.replaceWith(second);
     second.focus();
   }, props);

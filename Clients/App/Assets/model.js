@@ -155,7 +155,7 @@ export class Model {
         if (chatOf(event.message) === this.open?.chat) this.open.take(event.message);
         break;
       case "timerChanged":
-        if (event.chat === this.open?.chat) this.open.time(event);
+        if (event.chat === this.open?.chat) this.open.time(event)?.catch(() => {});
         break;
       case "callNoted":
         this.readListSoon();
@@ -199,7 +199,7 @@ export class Model {
   }
 }
 
-const noteKey = ({ number, from, seconds, kind, time }) => `${number} ${from} ${seconds} ${kind === "call" ? time : ""}`;
+const noteKey = ({ number, from, seconds, kind, time }) => `${kind} ${number} ${from} ${seconds} ${time}`;
 
 /** The open chat: a part of its messages without a gap. Reads are done one after the other. */
 export class Open {
@@ -280,8 +280,9 @@ export class Open {
       this.messages.unshift(...page.messages);
       this.hasOlder = page.hasOlder;
       if (this.messages.length > messagesMax) {
-        this.messages.length -= pageSize;
+        const [gone] = this.messages.splice(-pageSize);
         this.hasNewer = true;
+        this.#trimNotes(gone.number);
       }
     });
   }
@@ -298,6 +299,7 @@ export class Open {
       if (this.messages.length > messagesMax) {
         this.messages.splice(0, this.messages.length - messagesMax + pageSize);
         this.hasOlder = true;
+        this.#trimNotes();
       }
     });
   }
@@ -341,15 +343,21 @@ export class Open {
     else this.#put(message);
   }
 
-  /** Somebody has set the timer. */
-  time({ from, seconds }) {
+  /** Somebody has set the timer. The core knows where that stands. */
+  time({ seconds }) {
     this.timer = seconds;
-    this.note({ kind: "timer", number: this.messages.at(-1)?.number ?? 0, time: Date.now(), from, seconds });
+    return this.hasNewer ? undefined : this.#read({ after: () => (this.messages.at(-1)?.number ?? 1) - 1, limit: 1 }, () => {});
   }
 
   /** Something happened behind the latest message. */
   note(note) {
-    this.notes.push(note);
+    if (!this.hasNewer && !this.notes.some((each) => noteKey(each) === noteKey(note))) this.notes.push(note);
+  }
+
+  /** Notes go with the messages around them. */
+  #trimNotes(firstGone = Infinity) {
+    const first = this.hasOlder ? this.messages[0]?.number ?? 0 : 0;
+    this.notes = this.notes.filter(({ number }) => number >= first && number < firstGone);
   }
 
   /** The time of these messages is over. @param {{number: number}[]} messages */

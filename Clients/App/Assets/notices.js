@@ -1,12 +1,12 @@
 // Notices of the system: what comes while the window is not before the person. Loaded once they are wanted.
 import { rpc } from "./door.js";
 import { chatOf } from "./model.js";
-import { gist, words } from "./text.js";
+import { called, gist, words } from "./text.js";
 
 const callTag = "call";
 
 export class Notices {
-  /** @type {Map<string, Notification>} */
+  /** By chats, with the message that each shows. @type {Map<string, {notice: Notification, messageId?: string}>} */
   #open = new Map();
   #model;
   #go;
@@ -32,7 +32,10 @@ export class Notices {
   take(event) {
     switch (event.type) {
       case "messageReceived": return this.#message(event);
+      case "messageChanged": return this.#withdraw(({ messageId }) => messageId === event.message.messageId);
+      case "messagesExpired": return this.#withdraw(({ messageId }) => event.messages.some((each) => each.messageId === messageId));
       case "callIncoming": return this.#show(callTag, event.chat, words.rings);
+      case "callNoted": return event.note.outcome === "missed" && this.#show(event.chat, event.chat, called(event.note));
       case "callTaken":
       case "callEnded": return this.#close(callTag);
     }
@@ -42,23 +45,25 @@ export class Notices {
     if (isSilent || message.kind === "deleted") return;
     const chat = chatOf(message);
     const contact = this.#model.contacts.get(message.chat);
-    // A stranger's words are not to stand on the screen unasked.
-    const isStranger = !this.#model.groups.has(chat) && (!contact || contact.isStranger);
-    if (isStranger) return this.#show(chat, null, words.oneRequest);
+    // A stranger's words, and the title of their group, are not to stand on the screen unasked.
+    if (!contact || contact.isStranger) return this.#show(chat, null, message.groupId ? words.oneNew : words.oneRequest);
     const author = message.groupId ? `${this.#model.nameOf(message.chat)}: ` : "";
-    this.#show(chat, chat, this.#shows === "text" ? author + (message.kind === "text" ? gist(message) : words.other) : words.oneNew);
+    const isShown = this.#shows === "text" && !message.expires;
+    const body = author + (message.kind === "text" ? gist(message) : words.other);
+    this.#show(chat, chat, isShown ? body : words.oneNew, message.messageId);
   }
 
-  #show(tag, from, body) {
+  #show(tag, from, body, messageId) {
     if (!this.#shows || Notification.permission !== "granted" || document.hasFocus()) return;
     const title = from && this.#shows !== "nothing" ? this.#model.nameOf(from) : words.appName;
-    const notice = new Notification(title, { tag, body, icon: new URL("icon.svg", import.meta.url).href });
+    const plain = (text) => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ");
+    const notice = new Notification(plain(title), { tag, renotify: true, body: plain(body), icon: new URL("icon.svg", import.meta.url).href });
     notice.onclick = () => {
       focus();
       this.#go(tag);
       this.#close(tag);
     };
-    this.#open.set(tag, notice);
+    this.#open.set(tag, { notice, messageId });
   }
 
   /** The person looks here: what was told of this chat, and of a call, is seen. */
@@ -68,8 +73,22 @@ export class Notices {
     this.#close(this.#model.open?.chat);
   }
 
+  /** What was changed, deleted or has disappeared is not to stand there any longer. */
+  #withdraw(isIt) {
+    for (const [tag, shown] of this.#open) if (shown.messageId && isIt(shown)) this.#close(tag);
+  }
+
   #close(tag) {
-    this.#open.get(tag)?.close();
+    this.#open.get(tag)?.notice.close();
     this.#open.delete(tag);
+  }
+
+  /** Another window has taken over. */
+  end() {
+    for (const tag of [...this.#open.keys()]) this.#close(tag);
+  }
+
+  get shows() {
+    return this.#shows;
   }
 }

@@ -123,12 +123,17 @@ class Shell {
   async #end(why) {
     this.#chat?.close?.();
     this.#calls?.then((calls) => calls.close());
+    const shows = await this.#notices?.then((notices) => {
+      notices.end();
+      return notices.shows;
+    });
     if (why === "ended") return stopped(words.stopped);
     const here = button(words.useHere, () => {
       this.#chat = null;
       this.#live = this.#calls = undefined;
       this.#model = new Model(() => draw(this.#draw));
       this.#notices = undefined;
+      if (shows) this.#loadNotices(shows);
       this.#build();
       this.run(true);
     }, { class: "main", id: "use-here" });
@@ -359,7 +364,7 @@ class Shell {
     const name = row.name ?? row.chat;
     element.replaceChildren(
       picture(name), el("span", { class: "name" }, bdi(name), isVerified && el("span", { class: "mark", title: words.verified }, "✓")),
-      el("span", { class: "time" }, row.latest ? timeInList(row.latest.time) : ""),
+      el("span", { class: "time" }, row.latest ? timeInList((row.note ?? row.latest).time) : ""),
       el("span", { class: "last" }, isTyping ? el("em", {}, words.typing) : lastLine(row)),
       el("span", { class: "signs" },
         row.isPinned && sign("⚲", words.pinned), row.isMuted && sign("∅", words.muted), row.isBlocked && sign("⊘", words.blocked),

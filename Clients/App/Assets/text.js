@@ -73,6 +73,7 @@ export const words = {
   voiceNote: "Voice note",
   call: { phone: "Voice call", video: "Video call" },
   missed: { phone: "Missed voice call", video: "Missed video call" },
+  youDeclined: "you declined",
   callOutcomes: { declined: "declined", busy: "busy", noAnswer: "no answer", cancelled: "cancelled", failed: "not connected" },
   edited: "edited",
   tooLong: (bytes) => `${bytes.toLocaleString()} of 8,000 bytes: too long to send.`,
@@ -188,12 +189,15 @@ export const words = {
   blockSure: "Block this person",
   blockAndReport: "Block and report",
   removePerson: "Remove contact",
-  removeSure: "Remove this contact",
+  removeSure: "Remove; messages stay",
+  notAContact: "This isn't one of your contacts. The messages stay until you clear the chat.",
+  noMatch: "They don't match any more",
+  pictureVouches: "The picture shows their code. It vouches as much as the way by which it came: compare the safety number.",
   report: "Report",
   reportThis: "Report this message",
   reportTitle: (name) => `Report ${name}`,
   reportPerson: "The operators of this server see who is reported, who reports, the reason and your note. They see no message.",
-  reportMessage: "The operators of this server see who is reported, who reports, the reason, your note, and when this message was sent. They can't read it.",
+  reportMessage: "The operators of this server see who is reported, who reports, the reason, your note, and of this message whose it is, when and in which group it was sent. They get its sealed text, and can't read it.",
   reason: "Reason",
   reportReasons: { spam: "Unwanted messages", abuse: "Threats or abuse", other: "Something else" },
   reportNote: "Note",
@@ -300,10 +304,10 @@ const daysAgo = (time) => Math.round((midnight(Date.now()) - midnight(time)) / 8
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** A call in the history: `Missed voice call`, `Video call, 3:12`. */
-export function called({ isVideo, outcome, seconds }) {
+export function called({ isVideo, outcome, seconds }, isOurs = true) {
   const kind = words.call[isVideo ? "video" : "phone"];
   if (outcome === "missed") return words.missed[isVideo ? "video" : "phone"];
-  return `${kind}, ${outcome === "talked" ? lengthOf(seconds * 1_000) : words.callOutcomes[outcome]}`;
+  return `${kind}, ${outcome === "talked" ? lengthOf(seconds * 1_000) : outcome === "declined" && !isOurs ? words.youDeclined : words.callOutcomes[outcome]}`;
 }
 
 /** A time in its largest whole unit: `1 day`. */

@@ -36,6 +36,7 @@ final class AppCodes: Sendable {
             json.add("text", text)
             return DoorAnswer(.ok, json.finished())
         case .nothing: return DoorAnswer(.noContent)
+        case .failed: return DoorAnswer(.serviceUnavailable)
         case .unavailable: return DoorAnswer(.notImplemented)
         }
     }

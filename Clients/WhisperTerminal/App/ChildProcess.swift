@@ -1,3 +1,4 @@
+import Dispatch
 import FoundationEssentials
 import Glibc
 
@@ -9,6 +10,14 @@ enum ChildProcess {
     private static let descriptorsMax = 65_536
     /// `POSIX_SPAWN_SETSID` of Linux.
     private static let newSession: Int16 = 0x80
+
+    /// Starts a program that lives on for itself.
+    /// - Returns: whether there is such a program.
+    static func launch(_ words: [String]) -> Bool {
+        guard let process = self.start(words) else { return false }
+        DispatchQueue.global().async { waitpid(process, nil, 0) }
+        return true
+    }
 
     /// Starts a program in a session of its own. It has no file of this process but those given: a browser outlives its daemon, so it
     /// must not have the sockets at which the daemon listens.

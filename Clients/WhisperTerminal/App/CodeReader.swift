@@ -23,6 +23,8 @@ enum CodeReader {
     enum Answer: Equatable {
         case text(String)
         case nothing
+        /// It could not be tried, and may be tried again.
+        case failed
         /// The machine has no libzbar.
         case unavailable
     }
@@ -47,14 +49,14 @@ enum CodeReader {
         var (input, output): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
         defer { for descriptor in input + output where descriptor >= 0 { close(descriptor) } }
         guard pipe(&input) == 0, pipe(&output) == 0, fcntl(input[1], Self.pipeSize, Self.pipeBytes) >= 0,
-            fcntl(input[1], F_SETFL, O_NONBLOCK) == 0
-        else { return .unavailable }
+            fcntl(input[1], F_SETFL, O_NONBLOCK) == 0, fcntl(output[0], F_SETFL, O_NONBLOCK) == 0
+        else { return .failed }
         let written = picture.pixels.withUnsafeBytes { write(input[1], $0.baseAddress, $0.count) }
         guard written == picture.pixels.count,
             let process = ChildProcess.start(
                 [ChildProcess.ownProgram, ReadCodeCommand.name, "\(picture.width)", "\(picture.height)"],
                 input: input[0], output: output[1])
-        else { return .unavailable }
+        else { return .failed }
         guard let status = await Self.end(of: process) else { return .nothing }
         guard status == 0 else { return status == ReadCodeCommand.noLibrary << 8 ? .unavailable : .nothing }
         close(output[1])

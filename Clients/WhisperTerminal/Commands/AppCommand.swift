@@ -118,7 +118,7 @@ struct AppCommand: AsyncParsableCommand {
     // MARK: The browser
 
     private func show(_ file: String) {
-        if !self.isWithoutBrowser, ChildProcess.start(["xdg-open", file]) != nil { return }
+        if !self.isWithoutBrowser, ChildProcess.launch(["xdg-open", file]) { return }
         if isatty(STDOUT_FILENO) == 1, let link = AppLaunch.link(in: file) {
             print("Open this address within a minute: \(link)")
         } else {

@@ -126,12 +126,14 @@ import Testing
             try await bob.browser.click("#call-again")
             try await bob.shows(said: "You're offline. You can call when you're back.")
             // Their outcomes are in the history, also of a window that comes later.
-            for (page, missed) in [(ann, "Voice call, cancelled"), (bob, "Missed voice call")] {
+            for (page, declined, missed) in [
+                (ann, "declined", "Voice call, cancelled"), (bob, "you declined", "Missed voice call"),
+            ] {
                 for reloads in [false, true] {
                     if reloads { try await page.browser.reload() }
                     try await page.shows("three calls") {
-                        let calls = try await page.texts("#pane .event").map { $0.split(separator: "M ")[1] }
-                        return calls.count == 3 && calls[0] == "Voice call, declined" && calls[1] == missed
+                        let calls = try await page.texts("#pane .event").map { $0.split(separator: " · ")[1] }
+                        return calls.count == 3 && calls[0] == "Voice call, \(declined)" && calls[1] == missed
                             && calls[2].wholeMatch(of: #/Voice call, \d+:\d\d/#) != nil
                     }
                 }

@@ -21,8 +21,9 @@ extension AppCluster {
             try await bob.hold(AppWindow.blob(code))
             try await bob.shows("the chat with her") { try await bob.browser.count("#text") == 1 }
             #expect(try await bob.browser.count("dialog") == 0)
-            #expect(try await bob.browser.count("[data-key='\(annID)'] .mark") == 1)
-            #expect(try await bob.ask("contact_list").contains(#""verification":"scanned""#))
+            // A picture may have come by any way.
+            #expect(try await bob.browser.count("[data-key='\(annID)'] .mark") == 0)
+            #expect(try await bob.ask("contact_list").contains(#""verification":"linked""#))
             try await bob.say("Off your screen")
 
             // She accepts, and looks at his code with her camera.
@@ -147,13 +148,18 @@ extension AppCluster {
             try await notices(["Whisper: Somebody new wrote to you."])
             try await bob.add(annID, as: "Ann")
             try await ann.say("Now you do")
-            try await notices(["Whisper: Somebody new wrote to you.", "Ann: Now you do"])
+            // A message that was deleted does not stand there any longer.
+            let sent = try await ann.ask("chat_get", #"{"chat":"\#(bobID)"}"#)
+            let id = try #require(sent.matches(of: #/"messageId":"([^"]+)"/#).last).1
+            try await ann.ask("message_delete", #"{"messageId":"\#(id)"}"#)
+            try await notices(["Whisper: Somebody new wrote to you.", "Ann: Now you do", "seen"])
             try await show("name")
             try await ann.say("And again")
             try await show("nothing")
             try await ann.say("And again")
             let told = [
-                "Whisper: Somebody new wrote to you.", "Ann: Now you do", "Ann: New message", "Whisper: New message",
+                "Whisper: Somebody new wrote to you.", "Ann: Now you do", "seen", "Ann: New message",
+                "Whisper: New message",
             ]
             try await notices(told)
             // A muted chat is silent, and so is one that a person looks at.

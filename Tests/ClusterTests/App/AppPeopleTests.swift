@@ -101,7 +101,7 @@ extension AppCluster {
             try await bob.browser.click(row)
             try await bob.browser.click("#block-and-report")
             try await bob.shows("what is told") {
-                try await bob.content(of: "dialog form").contains("They can't read it.")
+                try await bob.content(of: "dialog form").contains("can't read it.")
             }
             try await bob.browser.click("#reason option[value=abuse]")
             try await bob.browser.type("Third time today", into: "dialog [name=note]")
