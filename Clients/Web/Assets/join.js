@@ -59,10 +59,10 @@ export async function run() {
   const people = new Map();
   /** Safety numbers that were compared here. */
   const compared = new Set();
-  /** A name of one's own says nothing until the numbers were compared. */
+  /** Everybody may take any name, at any time: the seat stands beside it. */
   const label = (seat) => {
-    const { name, number } = people.get(seat) ?? {};
-    return name ? [foreign(name), ...(compared.has(number) ? [] : [` (${person(seat)})`])] : [person(seat)];
+    const { name } = people.get(seat) ?? {};
+    return name ? [foreign(name), ` (${person(seat)})`] : [person(seat)];
   };
 
   const show = (state, reason) => {
@@ -104,12 +104,15 @@ export async function run() {
   const lacked = new Map();
   /** By seat, how many were lost and not told of yet. */
   let missed = new Map();
+  /** What was told last is that somebody lacks messages; and whether everybody who did has them now. */
+  let [isLacking, hasAll] = [false, true];
   let deliveryTimer;
   const names = (seats) => seats.flatMap((seat, at) => [...(at > 0 ? [", "] : []), ...label(seat)]);
   const delivered = (said) => {
     const having = (...states) => [...said.states].filter(([, state]) => states.includes(state)).map(([seat]) => seat);
     const [late, lost, plain] = [having("waiting", "sent"), having("lost"), having("plain")];
-    const parts = [late.length + lost.length === 0 ? ["everybody"] : []];
+    const parts = [late.length + lost.length + plain.length === 0 ? ["everybody"] : []];
+    if (lost.length + plain.length > 0) hasAll = false;
     for (const [word, seats] of [["not yet: ", late], ["never: ", lost], ["sent, without a receipt: ", plain]]) {
       if (seats.length > 0) parts.push([word, ...names(seats)]);
     }
@@ -137,20 +140,23 @@ export async function run() {
     missed = new Map();
     const line = find("#delivery");
     if (text.length > 0) put(line, text);
-    else if (line.textContent !== "") put(line, "Everybody has your messages.");
+    else if (isLacking) put(line, hasAll ? "Everybody has your messages." : "");
+    if (counts.size === 0) hasAll = true;
+    isLacking = counts.size > 0;
     // A page that is loaded again knows by this that it has lost something.
     const isOwing = room.isOwing;
     if (history.state?.isIn && isOwing !== Boolean(history.state.isOwing)) {
       history.replaceState(isOwing ? { isIn: true, isOwing } : { isIn: true }, "");
     }
   };
+  let latest;
   const room = new Room(await Guest.ofThisBrowser("room"), {
     changed: show,
     message: (seat, text) => add(seat, text),
     delivered,
     media: (seat, stream) => showMedia(seat, stream, false),
     seen: (seen) => {
-      own = seen.seat;
+      [own, latest] = [seen.seat, seen];
       const seats = seen.people.map(({ seat }) => seat);
       const left = here.filter((seat) => !seats.includes(seat));
       if (left.length > 0) gone = `${left.map(person).join(", ")} left. `;
@@ -166,7 +172,7 @@ export async function run() {
       place.know(seen.id, seen.code?.code);
       const compare = (number, seat) => {
         if (!compared.delete(number)) compared.add(number);
-        showRoom(seen, link, compared, compare);
+        showRoom(latest, link, compared, compare);
         find(`#people [data-seat="${seat}"] button`).focus();
       };
       const link = fragment && location.origin + path + fragment;
@@ -218,11 +224,19 @@ export async function run() {
     target.dataset.sent = "";
   };
   let refused;
+  /** Full ones whom the person has agreed to leave out: until they take messages again, nobody is asked once more. */
+  let leftOut = [];
   find("#say").onsubmit = (event) => {
     event.preventDefault();
     const text = find("#message").value;
     if (text.trim() === "") return;
-    const said = room.say(text, text === refused);
+    let said = room.say(text, false);
+    if (said.full && (text === refused || said.full.every((seat) => leftOut.includes(seat)))) {
+      leftOut = said.full;
+      said = room.say(text, true);
+    } else if (!said.full) {
+      leftOut = [];
+    }
     refused = said.full && text;
     if (said.isLong) return put(find("#delivery"), "This message is too long.");
     if (said.full) return put(find("#delivery"), ["Too much waits for ", ...names(said.full), ". Send again, and the others get it."]);

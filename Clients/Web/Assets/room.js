@@ -13,6 +13,8 @@ const now = () => performance.now();
 /** Bytes that wait for one peer. Until there are fewer than the second, nothing is sent. */
 const [bufferedMax, bufferedLow] = [1_048_576, 262_144];
 const leftWithin = 1_000;
+/** For receipts of what was said last, before we go. */
+const [receivedWithin, lookEvery] = [500, 20];
 /** After a sign that somebody has come or gone of whom nothing was told. */
 const lookPause = 2_000;
 /** Of their life, after which credentials for relays are renewed. */
@@ -138,6 +140,7 @@ export class Room {
 
   /** The others first: they are not to wait for somebody who has gone. */
   async leave() {
+    for (const until = now() + receivedWithin; this.#talk.isOwing && now() < until;) await new Promise((resolve) => setTimeout(resolve, lookEvery));
     this.#talk.leave();
     for (const [id, { session }] of this.#links) this.#signal(id, "bye", { session });
     this.#closeAll();
@@ -222,6 +225,8 @@ export class Room {
     this.#closeAll();
     // The room goes on in another tab, and may come back to this one.
     if (state !== "replaced") this.#talk.seen([]);
+    // Nothing is to be done any more that would show the room again.
+    clearTimeout(this.#wakeTimer);
     this.#audience.changed(state, reason);
   }
 

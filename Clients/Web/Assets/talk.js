@@ -42,7 +42,7 @@ const isID = (id) => typeof id === "string" && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0
 const isTime = (time) => Number.isSafeInteger(time) && time >= 0;
 
 /** A name as it is shown: nothing in it moves what stands around it. @returns {string | undefined} */
-export const nameOf = (text) => text.replace(/[\p{Cc}\p{Cf}]/gu, "").trim() || undefined;
+export const nameOf = (text) => [...text.toWellFormed().replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "").trim()].slice(0, nameMax).join("") || undefined;
 
 /** Whether each member of a frame is what it is to be. Other kinds of frames are not for this page. */
 const kinds = {
@@ -151,7 +151,9 @@ export class Talk {
    * @param {boolean} isPartial people with a full queue do not get it
    * @returns {Said | {full: number[]} | {isLong: true}} `full`: seats of those whom too much waits for
    */
-  say(id, at, text, isPartial, re) {
+  say(id, at, typed, isPartial, re) {
+    // Half a pair of units would be no text to anybody.
+    const text = typed.toWellFormed();
     const said = { id, at, text, re, bytes: utf8(text).length, states: new Map() };
     if (said.bytes > textMax || utf8(say(said)).length > frameMax) return { isLong: true };
     const people = [...this.people.values()];
@@ -203,7 +205,10 @@ export class Talk {
   timerFired(now) {
     for (const person of this.people.values()) {
       if (person.deadline > now) continue;
-      [person.deadline, person.isPlain] = [Infinity, true];
+      person.deadline = Infinity;
+      // A person who has greeted before does so again, however slow the connection is.
+      if (person.memory.epoch) continue;
+      person.isPlain = true;
       this.#flush(person);
     }
   }

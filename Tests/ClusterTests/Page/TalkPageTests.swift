@@ -62,7 +62,7 @@ extension PageCluster {
             let (seat, own) = (older + 1, 2 - older)
             try await new.say("to a page of before")
             try await old.shows(messages: ["Person \(own): to a page of before"])
-            try await new.shows(deliveries: ["everybody; sent, without a receipt: Person \(seat)"])
+            try await new.shows(deliveries: ["sent, without a receipt: Person \(seat)"])
             try await new.shows("that it is older") {
                 try await new.content(of: "#people").contains("on an older page")
             }
@@ -85,7 +85,7 @@ extension PageCluster {
             try await alice.browser.click("#people button")
             #expect(try await alice.content(of: "#people small") == "compared")
             try await bob.say("it is me")
-            try await alice.shows(messages: ["Zoe (Person 2): hello", "Zoe: it is me"])
+            try await alice.shows(messages: ["Zoe (Person 2): hello", "Zoe (Person 2): it is me"])
             for (method, parameters) in try await bob.browser.traffic() where method == "Network.webSocketFrameSent" {
                 let text = parameters["response"]?["payloadData"]?.text ?? ""
                 #expect(!text.contains("Zo"))

@@ -139,8 +139,10 @@ package struct TalkMachine {
 
     package mutating func timerFired(at now: Instant) -> [Action] {
         self.order.flatMap { id -> [Action] in
-            guard let deadline = self.people[id]?.deadline, deadline <= now else { return [] }
-            let actions = self.changing(id) { ($0.deadline, $0.isPlain) = (nil, true) }
+            guard let person = self.people[id], let deadline = person.deadline, deadline <= now else { return [] }
+            // A participant that has greeted before does so again, however slow the connection is.
+            let isPlain = person.memory.epoch.isEmpty
+            let actions = self.changing(id) { ($0.deadline, $0.isPlain) = (nil, isPlain) }
             return actions + self.flush(id)
         }
     }
