@@ -307,6 +307,7 @@ import Testing
 extension CoreClient {
     /// A command's end of a core of this test.
     static func of(_ core: Core) throws -> CoreClient {
+        BrokenPipes.areErrors()
         core.leaveEventsToSeats()
         let seat = try #require(core.seat())
         return try #require(CoreClient.served(by: core, at: seat))
@@ -314,6 +315,7 @@ extension CoreClient {
 
     /// The same of a daemon's that listens at this path until the core is closed.
     static func beside(_ core: Core, at path: String) throws -> CoreClient {
+        BrokenPipes.areErrors()
         core.leaveEventsToSeats()
         let socket = try DaemonSocket(at: path)
         defer { socket.close() }

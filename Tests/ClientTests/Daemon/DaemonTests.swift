@@ -166,6 +166,7 @@ import Testing
 
     /// Requests, and then the end of the input.
     private func serve(_ core: Core, _ requests: String) async throws -> [JSON] {
+        BrokenPipes.areErrors()
         var (input, output): ([Int32], [Int32]) = ([0, 0], [0, 0])
         try #require(pipe(&input) == 0 && pipe(&output) == 0)
         let (requestsIn, requestsOut, answersIn, answersOut) = (input[0], input[1], output[0], output[1])

@@ -3,11 +3,17 @@ import Testing
 
 @testable import WhisperTerminal
 
+/// A write to somebody who has gone is an error, and not the end of the process: `whisper` does so, too.
+enum BrokenPipes {
+    static func areErrors() { signal(SIGPIPE, SIG_IGN) }
+}
+
 /// The client's end of a connection to a port of this machine, which blocks.
 struct LoopbackSocket: Sendable {
     let descriptor: Int32
 
     static func connected(_ port: Int) throws -> LoopbackSocket {
+        BrokenPipes.areErrors()
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
