@@ -76,19 +76,19 @@ extension PageCluster {
         try await JoinPage.windows(2) { pages in
             let (alice, bob) = (pages[0], pages[1])
             let code = try await alice.create().code
-            try await bob.browser.value(of: "document.querySelector('#name').value = '\\u202eZo\\u200be'")
+            try await bob.browser.value(of: "document.querySelector('#name').value = '\\u202eZoro\\u200baster'")
             try await bob.join(code: code)
             for page in pages { try await page.isConnected(with: 1) }
             try await bob.say("hello")
-            try await alice.shows(messages: ["Zoe (Person 2): hello"])
-            #expect(try await alice.content(of: "#people bdi") == "Zoe")
+            try await alice.shows(messages: ["Zoroaster (Person 2): hello"])
+            #expect(try await alice.content(of: "#people bdi") == "Zoroaster")
             try await alice.browser.click("#people button")
             #expect(try await alice.content(of: "#people small") == "compared")
             try await bob.say("it is me")
-            try await alice.shows(messages: ["Zoe (Person 2): hello", "Zoe (Person 2): it is me"])
+            try await alice.shows(messages: ["Zoroaster (Person 2): hello", "Zoroaster (Person 2): it is me"])
             for (method, parameters) in try await bob.browser.traffic() where method == "Network.webSocketFrameSent" {
                 let text = parameters["response"]?["payloadData"]?.text ?? ""
-                #expect(!text.contains("Zo"))
+                #expect(!text.contains("aster"))
             }
         }
     }
