@@ -10,8 +10,8 @@ package struct Preferences: Sendable, Equatable {
         case backsUp = "backup"
         /// Messages that name us count though their chat is muted.
         case hearsMentions = "mentions"
-        /// The client keeps the documents of the profile. Else the host writes them.
-        case fillsProfile = "profileDocuments"
+        /// The host writes the documents of the profile. Else the client keeps them.
+        case hostWritesProfile = "profiles"
         /// Calls may go directly, so that the other side learns our address.
         case showsAddress = "address"
     }
@@ -31,7 +31,7 @@ package struct Preferences: Sendable, Equatable {
     var showsPresence: Bool { self[.showsPresence] }
     var backsUp: Bool { self[.backsUp] }
     var hearsMentions: Bool { self[.hearsMentions] }
-    package var fillsProfile: Bool { self[.fillsProfile] }
+    package var fillsProfile: Bool { !self[.hostWritesProfile] }
 }
 
 extension ClientStore {

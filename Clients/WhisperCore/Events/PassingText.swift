@@ -121,7 +121,7 @@ extension Shapes {
         Field("mentions", .bool, about: "Whether a host rings for a message that names us though its chat is muted."),
         Field(
             "profiles", .choice(Self.profileKeepers),
-            about: "Who writes the documents of the profile: the core, or the host by `profile_write`. Default: `core`."
+            about: "Who writes the documents of the profile: the core, or the host by `profile_write`. Default: `host`."
         ),
         Field(
             "relayCalls", .bool,

@@ -5,7 +5,7 @@ extension Verb {
     static let profileShare = Verb(
         "profile_share", of: "profiles",
         about:
-            "Makes our profile of live conversations at the server, for other devices of the same person. They join with its link. From then on the core keeps its documents, unless the setting `profiles` says `host`.",
+            "Makes our profile of live conversations at the server, for other devices of the same person. They join with its link. If the setting `profiles` says `core`, the core keeps its documents from then on.",
         type: "profile", ProfileParameters.result, errors: ProfileParameters.errors,
         samples: ("{}", ProfileParameters.sample),
         .server { opened, _, json in

@@ -13,7 +13,7 @@ extension Verb {
     static let profileWrite = Verb(
         "profile_write", of: "profiles",
         about:
-            "Leaves something for the other devices of our profile, which get the event `profileChanged`. `managed`: the core writes the documents, until the setting `profiles` says `host`. `changed`: another device was faster, or an earlier answer was lost. Then read, merge and write again.",
+            "Leaves something for the other devices of our profile, which get the event `profileChanged`. `managed`: the setting `profiles` says `core`, which writes the documents. `changed`: another device was faster, or an earlier answer was lost. Then read, merge and write again.",
         [ProfileParameters.name.field, Self.version.field, Self.content.field], type: "written",
         ProfileParameters.written, errors: ProfileParameters.errors + [.changed, .tooLong, .managed],
         samples: (

@@ -29,11 +29,11 @@ extension Verb {
             changes[.showsPresence] = try parameters[Self.presenceSetting]
             changes[.backsUp] = try parameters[Self.backupSetting]
             changes[.hearsMentions] = try parameters[Self.mentionsSetting]
-            changes[.fillsProfile] = try parameters[Self.profilesSetting].map { $0 == Shapes.profileKeepers[0] }
+            changes[.hostWritesProfile] = try parameters[Self.profilesSetting].map { $0 == Shapes.profileKeepers[1] }
             changes[.showsAddress] = try parameters[Self.relayCalls].map { !$0 }
             let settings = try await opened.with { [changes] in
                 let settings = try $0.account.set(changes, $0)
-                if changes[.fillsProfile] != nil { $0.profileKeeper.bound($0) }
+                if changes[.hostWritesProfile] != nil { $0.profileKeeper.bound($0) }
                 return settings
             }
             json.add("settings", object: settings) { Shapes.write($0, &$1) }

@@ -13,9 +13,16 @@ import Testing
 
     init() throws { self.hosts = try CoreHosts() }
 
+    /// A device whose client keeps the documents.
+    private func online(_ name: String) async throws -> CoreHost {
+        let host = try await self.hosts.online(name)
+        try await host.perform(#"settings_set {"profiles":"core"}"#)
+        return host
+    }
+
     /// Two devices of one profile.
     private func pair() async throws -> (CoreHost, CoreHost) {
-        let (phone, tablet) = (try await self.hosts.online("phone"), try await self.hosts.online("tablet"))
+        let (phone, tablet) = (try await self.online("phone"), try await self.online("tablet"))
         try await self.join(tablet, to: phone)
         return (phone, tablet)
     }
@@ -158,7 +165,7 @@ import Testing
 
     /// A profile that was never shared, and that only this device could share, is asked for once.
     @Test func nobodyAsksAgainForAProfileThatIsOnNoServer() async throws {
-        let phone = try await self.hosts.online("phone")
+        let phone = try await self.online("phone")
         #expect(try await phone.refusalOfServer("profile_get") == "notFound")
         func reconnect() async throws {
             try await phone.perform("disconnect")
@@ -182,7 +189,7 @@ import Testing
 
     /// A host's text, and what a later release has written.
     @Test func whatIsNotUnderstoodIsNotWrittenOver() async throws {
-        let phone = try await self.hosts.online("phone")
+        let phone = try await self.online("phone")
         try await phone.perform(#"settings_set {"profiles":"host"}"#)
         try await phone.ask("profile_share")
         try await phone.ask(#"profile_write {"name":"favorites","version":0,"content":"dark"}"#)
@@ -223,7 +230,7 @@ import Testing
 
     /// A host of before, which does not know that the core keeps the documents.
     @Test func aHostThatWritesDocumentsIsToldWhoDoes() async throws {
-        let phone = try await self.hosts.online("phone")
+        let phone = try await self.online("phone")
         try await phone.ask("profile_share")
         let write = #"profile_write {"name":"settings","version":0,"content":"dark"}"#
         #expect(try await phone.refusalOfServer(write) == "managed")
@@ -266,7 +273,7 @@ import Testing
 
     /// The server has lost a document. Nothing is written until a person says so.
     @Test func aLostDocumentIsWrittenAgainWhenAPersonSaysSo() async throws {
-        let phone = try await self.hosts.online("phone")
+        let phone = try await self.online("phone")
         try await phone.perform(#"favorite_set {"name":"one","text":"x"}"#)
         #expect(try await phone.refusalOfServer(#"profile_repair {"name":"favorites"}"#) == "notFound")
         try await phone.ask("profile_share")
@@ -324,7 +331,7 @@ import Testing
         try await phone.perform(#"live_create {"name":"talk","whisperer":"Ann"}"#)
         try await self.alike(phone, tablet)
         #expect(try await tablet.perform("live_known")["own"]?.elements.count == 2)
-        let laptop = try await self.hosts.online("laptop")
+        let laptop = try await self.online("laptop")
         try await laptop.perform(#"live_create {"name":"news","whisperer":"Bob"}"#)
         try await self.join(tablet, to: laptop)
         try await self.alike(laptop, tablet)
@@ -336,7 +343,7 @@ import Testing
 
     /// A default conversation is there without being asked for, and forbids no joining until somebody has used it.
     @Test func theDefaultConversationIsTheProfiles() async throws {
-        let (phone, tablet) = (try await self.hosts.online("phone"), try await self.hosts.online("tablet"))
+        let (phone, tablet) = (try await self.online("phone"), try await self.online("tablet"))
         func standard(_ host: CoreHost) async throws -> String {
             try #require(try await host.perform("live_default")["conversation"]?["conversationId"]?.string)
         }
@@ -351,7 +358,7 @@ import Testing
         #expect(try await tablet.perform("live_known")["lastId"]?.string == first)
         #expect(try await phone.refusal(#"live_default {"conversationId":"\#(second)"}"#) == "notFound")
         // A third device that has whispered does not give its conversation up.
-        let laptop = try await self.hosts.online("laptop")
+        let laptop = try await self.online("laptop")
         try await laptop.perform("live_start")
         let link = try #require(try await phone.ask("profile_get")["profile"]?["link"]?.string)
         #expect(try await laptop.refusalOfServer(#"profile_join {"link":"\#(link)"}"#) == "inUse")
@@ -366,7 +373,7 @@ import Testing
 
     /// Nobody has asked for another device.
     @Test func withoutASecondDeviceNothingIsWritten() async throws {
-        let phone = try await self.hosts.online("phone")
+        let phone = try await self.online("phone")
         try await phone.perform("live_start")
         try await phone.next("liveStarted")
         let profile = try await self.profile(of: phone)

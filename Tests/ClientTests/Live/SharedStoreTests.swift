@@ -18,6 +18,7 @@ import Testing
             try ClientStore(path: self.folder.path + "/phone.sqlite"), keys: IdentityKeys(aliceWords))
         self.tablet = LiveStore(
             try ClientStore(path: self.folder.path + "/tablet.sqlite"), keys: IdentityKeys(bobWords))
+        for device in [self.phone, self.tablet] { _ = try device.store.set([.hostWritesProfile: false]) }
     }
 
     private static func time(_ seconds: Int64) -> Timestamp { Self.start + .seconds(seconds) }

@@ -12,6 +12,8 @@ from peers import Peer
 phone, tablet = Peer("phone"), Peer("tablet")
 bob, bobs_tablet = Peer("bob"), Peer("bobs-tablet")
 phone_id, tablet_id, bob_id, bobs_tablet_id = (peer.online() for peer in (phone, tablet, bob, bobs_tablet))
+for peer in (phone, tablet, bob, bobs_tablet):
+    peer.command("settings_set", profiles="core")
 for owner, other in ((phone, tablet), (bob, bobs_tablet)):
     other.ask("profile_join", link=owner.ask("profile_share")["profile"]["link"])
 

@@ -24,11 +24,12 @@ package struct LiveProfile: Sendable {
             guard error == .notFound else { throw error }
         }
         let link = try self.link()
-        try self.store.kept { try $0.setProfileAbsent(false) }
-        return try await self.profile(host) { (server, token) throws(LinkError) in
+        let made = try await self.profile(host) { (server, token) throws(LinkError) in
             try await server.put(
                 Self.path(of: link.id), ProfileKeys(secret: link.secret).body, if: nil, bearer: token)
         }
+        try self.store.kept { try $0.setProfileAbsent(false) }
+        return made
     }
 
     /// Joins another device's profile, in place of our own.
@@ -55,9 +56,11 @@ package struct LiveProfile: Sendable {
     /// - Throws: `.notFound` if the profile does not exist, or another device has removed us.
     package func shared(_ host: isolated some LiveHost) async throws(LiveError) -> SharedProfile {
         let id = try self.store.kept { try $0.profile().id }
-        return try await self.profile(host) { (server, token) throws(LinkError) in
+        let shared = try await self.profile(host) { (server, token) throws(LinkError) in
             try await server.get(Self.path(of: id), bearer: token)
         }
+        try self.store.kept { if try $0.profile().id == id { try $0.setProfileAbsent(false) } }
+        return shared
     }
 
     /// Removes a device from our profile. The device keeps the secrets it had, but the server refuses its commands.

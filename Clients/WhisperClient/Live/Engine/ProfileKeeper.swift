@@ -61,6 +61,7 @@ package final class ProfileKeeper {
 
     /// Another device has changed the profile.
     func heard(of change: ProfileChanged.Change, _ host: isolated some LiveHost) {
+        host.withStore { try self.store.setProfileAbsent(false) }
         switch change {
         case .document(let name, _): self.unread.insert(name)
         case .members: self.mustLook = true
@@ -92,7 +93,9 @@ package final class ProfileKeeper {
 
     var nextWake: ContinuousClock.Instant? {
         guard !self.isWoken else { return nil }
-        return [self.canWrite && !self.isStale ? self.pace.nextWake : nil, self.pace.retryAt, self.lag.nextWake]
+        // A look at documents that are behind waits for the end of a pause, too.
+        let lag = self.lag.nextWake.map { max($0, self.pace.retryAt ?? $0) }
+        return [self.canWrite && !self.isStale ? self.pace.nextWake : nil, self.pace.retryAt, lag]
             .compactMap { $0 }.min()
     }
 
@@ -126,7 +129,8 @@ package final class ProfileKeeper {
         self.pace.retried()
         do throws(LiveError) {
             guard try self.store.kept({ try $0.hasProfile() && $0.store.preferences().fillsProfile }) else {
-                return self.canWrite = false
+                (self.canWrite, self.lag) = (false, ProfileLag())
+                return
             }
             if self.mustLook { try await self.look(host) }
             while let name = self.unread.min(by: { $0.rawValue < $1.rawValue }) {
@@ -157,7 +161,9 @@ package final class ProfileKeeper {
     }
 
     private func look(_ host: isolated some LiveHost) async throws(LiveError) {
-        let (profile, isAbsent) = try self.store.kept { (try $0.profile().id, try $0.isProfileAbsent()) }
+        let (profile, isAbsent) = try self.store.kept {
+            (try $0.profile().id, try $0.isProfileAbsent() && !$0.isProfileShared())
+        }
         guard !isAbsent else {
             (self.mustLook, self.members) = (false, [])
             return

@@ -277,9 +277,10 @@ extension LiveStore {
     }
 
     private func begin(in database: Database) throws {
-        try SettingsTable.set(Self.sharedSetting, to: nil, in: database)
+        for name in [Self.sharedSetting, Self.absentSetting] { try SettingsTable.set(name, to: nil, in: database) }
         try self.documents.forget(.whisper, in: database)
         try self.noteAll(in: database)
+        try self.forgetSeen(in: database)
         try self.documents.move(in: database)
     }
 
@@ -302,12 +303,16 @@ extension LiveStore {
 
     /// The server does not know our profile, and only this device could make it: nobody has its secret.
     func isProfileAbsent() throws(ClientStoreError) -> Bool {
-        try self.store.read { try SettingsTable.setting(Self.absentSetting, in: $0) } != nil
+        try self.store.read { try SettingsTable.setting(Self.absentSetting, in: $0) } == "yes"
     }
 
+    /// A profile that the server has known is never absent again: an older answer may come later.
     func setProfileAbsent(_ isAbsent: Bool) throws(ClientStoreError) {
-        guard try self.isProfileAbsent() != isAbsent else { return }
-        try self.store.write { try SettingsTable.set(Self.absentSetting, to: isAbsent ? "yes" : nil, in: $0) }
+        let (known, wanted) = (
+            try self.store.read { try SettingsTable.setting(Self.absentSetting, in: $0) }, isAbsent ? "yes" : "known"
+        )
+        guard known != "known", known != wanted else { return }
+        try self.store.write { try SettingsTable.set(Self.absentSetting, to: wanted, in: $0) }
     }
 
     static let absentSetting = "profileAbsent"

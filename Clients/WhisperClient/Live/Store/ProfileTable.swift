@@ -93,7 +93,7 @@ struct ProfileTable: Sendable {
         _ changes: Int64, of name: ProfileDocumentName, as version: Int64, in database: Database
     ) throws {
         try database.run(
-            sql: "UPDATE profile_documents SET version = ?, changes = changes - ? WHERE name = ?",
+            sql: "UPDATE profile_documents SET version = ?, changes = max(0, changes - ?) WHERE name = ?",
             arguments: [version, changes, name.rawValue])
     }
 

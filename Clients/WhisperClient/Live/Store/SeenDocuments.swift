@@ -61,6 +61,18 @@ extension LiveStore {
         }
     }
 
+    /// Counters of one profile's documents say nothing of another profile's.
+    func forgetSeen(in database: Database) throws {
+        let devices = try self.devices(in: database).filter { $0.device.seen != nil }
+        try self.documents.change(.user, at: Timestamp(milliseconds: 0), in: database) { edit in
+            for (id, device) in devices {
+                var device = device
+                device.seen = nil
+                edit.set(["devices", id], to: device)
+            }
+        }
+    }
+
     /// Documents of which another device has seen a later one than this device was shown.
     func behind(
         _ members: [WhisperID], of profile: UUIDText
