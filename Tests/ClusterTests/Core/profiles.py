@@ -33,10 +33,10 @@ for peer, other, to in ((phone, stranger, stranger_id), (stranger, phone, phone_
     peer.command("message_send", to=to, text="hello")
     other.wait("messageReceived")
 
-# The documents are these hosts' own.
-assert phone.refused("profile_write", name="settings", version=0, content="dark") == "managed"
-for peer in (phone, tablet):
-    peer.command("settings_set", profiles="host")
+# The documents are these hosts' own, unless they leave them to the core.
+stranger.command("settings_set", profiles="core")
+assert stranger.refused("profile_write", name="settings", version=0, content="dark") == "managed"
+stranger.command("settings_set", profiles="host")
 
 # A document as long as the server keeps it goes through one command, and comes back.
 longest = "x" * 262_000
