@@ -334,6 +334,9 @@ extension PageCluster {
                     .map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes.map(({ html }) => html).join(" ")}`);
                 """)
         #expect(found.elements.compactMap(\.string) == [], "\(place)")
+        // A value that was drawn as the name of its type tells nobody anything.
+        let text = try await browser.text(of: "body")
+        #expect(!text.contains("[object") && !text.contains("undefined"), "\(place): \(text)")
     }
 
     /// How far the page could be scrolled sideways, in CSS pixels.
