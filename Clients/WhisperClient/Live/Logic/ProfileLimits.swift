@@ -27,8 +27,9 @@ package enum ProfileLimits {
     package static let flushLook = Duration.milliseconds(20)
     /// A later visit alone changes the document this long after the one that stands there.
     package static let visitsNotedEvery = Duration.seconds(600)
-    /// What a device has seen of other documents is noted so often, and an older document is waited for so long.
+    /// Between two notes of a device about the documents that it has seen.
     package static let seenNotedEvery = Duration.seconds(600)
+    /// The time for which a server may show an older document than another device has seen.
     package static let behindFor = Duration.seconds(600)
     /// A document without room is told of so often.
     package static let toldFullEvery = Duration.seconds(24 * 3_600)
