@@ -37,7 +37,7 @@ export async function person(model, whisperId, left) {
   const contact = model.contacts.get(whisperId);
   if (!contact) return removed(model, whisperId);
   const { number } = await rpc("contact_safety", { whisperId });
-  const called = field(words.theirName, { maxlength: 200, name: "name", value: contact?.name ?? "" });
+  const called = field(words.theirName, { maxlength: 200, name: "name", value: contact.name ?? "" });
   const rename = async (event) => {
     event.preventDefault();
     try {
@@ -55,7 +55,7 @@ export async function person(model, whisperId, left) {
     await rpc("contact_verify", { whisperId, isVerified: !isVerified() });
     await drawMatch();
   });
-  const verified = el("p", { class: "good", hidden: true }, `✓ ${words.verified}`);
+  const verified = el("p", { class: "mark", hidden: true }, `✓ ${words.verified}`);
   const drawMatch = async (reads = true) => {
     if (reads) await model.readList();
     verified.hidden = !isVerified();
@@ -85,7 +85,7 @@ export async function person(model, whisperId, left) {
     ...chatParts(model, whisperId),
     el("div", { class: "buttons" },
       clearButton(model, whisperId, () => shown.close()),
-      contact?.isBlocked ? button(words.unblock, end("contact_unblock")) : twice(words.block, words.blockSure, end("contact_block"), { id: "block" }),
+      contact.isBlocked ? button(words.unblock, end("contact_unblock")) : twice(words.block, words.blockSure, end("contact_block"), { id: "block" }),
       button(words.report, () => report(model, whisperId), { id: "report" }),
       twice(words.removePerson, words.removeSure, end("contact_remove"), { id: "remove" })));
 }

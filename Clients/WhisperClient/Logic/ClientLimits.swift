@@ -74,7 +74,7 @@ package enum ClientLimits {
     package static let timerSeconds: ClosedRange<Int64> = 30...2_419_200
     /// After somebody got a chat's timer, a message of theirs without a time is of an app that does not know timers.
     package static let timerKnownAfter = Duration.seconds(86_400)
-    /// Changes of a chat's timer that its history shows: the latest.
+    /// Calls and changes of the timer that a chat's history shows, together: the latest.
     package static let chatNotesMax = 100
     /// Messages that disappear in one transaction.
     package static let expiredAtOnceMax = 128

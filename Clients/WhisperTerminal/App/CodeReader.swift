@@ -1,6 +1,4 @@
 import ArgumentParser
-import Contract
-import Dispatch
 import Glibc
 
 /// Reads a QR code in a picture of the page's camera. The picture is a stranger's, and the library that reads it is C: it works in a
