@@ -251,6 +251,8 @@ import Testing
         process.standardInput = input
         try process.run()
         let pid = Int(process.processIdentifier)
+        // The kernel lets the parent go on before the words of a new program can be read.
+        while FileManager.default.contents(atPath: "/proc/\(pid)/cmdline")?.isEmpty != false { sched_yield() }
         let options = try ProfileOptions.parse(["--profile", "ann"])
         let said = [options.problem(ProfileError.inUse(by: pid)), options.problem(CoreError.locked(by: pid))]
         try input.fileHandleForWriting.close()
