@@ -333,7 +333,7 @@ import Testing
     /// The router judges a frame of the older session while the login is being answered.
     @Test func aStaleAnswerDoesNotEndAConnectionThatLogsIn() {
         let script = SessionScript(session("1"))
-        script.isLoggingIn = true
+        script.changesSession = true
         #expect(script.isStale("f1", of: 1) == [.refused("f1", .notRegistered), .announced])
         #expect(script.logsIn(session("2")) == [.bound("2")])
         #expect(script.says("f2", "2") == [.handled("f2", as: "2")])
@@ -342,9 +342,9 @@ import Testing
     /// If the login fails, the stale session ends as it would have.
     @Test func aStaleAnswerEndsAConnectionWhoseLoginFails() {
         let script = SessionScript(session("1"))
-        script.isLoggingIn = true
+        script.changesSession = true
         #expect(script.isStale("f1", of: 1) == [.refused("f1", .notRegistered), .announced])
-        script.isLoggingIn = false
+        script.changesSession = false
         #expect(script.replaced(1) == [.closed(.sessionReplaced)])
     }
 
@@ -375,7 +375,7 @@ import Testing
 
     @Test func aLoginUnderWayDoesNotSaveWhoIsBanned() {
         let script = SessionScript(session("2"))
-        script.isLoggingIn = true
+        script.changesSession = true
         #expect(script.sessionsEnded(before: 3, .replaced) == [.announced])
         #expect(script.sessionsEnded(before: 3, .banned) == [.closed(.banned)])
     }
@@ -559,7 +559,7 @@ private final class SessionScript {
     var wallClock: Int64 = 1_000
     /// Rates have leased uses.
     var hasUses = true
-    var isLoggingIn = false
+    var changesSession = false
     /// Another connection of the same identity.
     weak var rival: SessionScript?
     private(set) var isClosed = false
@@ -634,20 +634,20 @@ private final class SessionScript {
     }
 
     func replaced(_ epoch: Int64) -> [Act] {
-        self.acting { self.follow(self.machine.replaced(Epoch(value: epoch), isLoggingIn: self.isLoggingIn)) }
+        self.acting { self.follow(self.machine.replaced(Epoch(value: epoch), changesSession: self.changesSession)) }
     }
 
     func sessionsEnded(before epoch: Int64, _ why: ClusterNotice.EndReason) -> [Act] {
         self.acting {
             self.follow(
-                self.machine.sessionsEnded(before: Epoch(value: epoch), why: why, isLoggingIn: self.isLoggingIn), why)
+                self.machine.sessionsEnded(before: Epoch(value: epoch), why: why, changesSession: self.changesSession), why)
         }
     }
 
     /// The router's answer to a frame of a session.
     func isStale(_ id: String, of epoch: Int64) -> [Act] {
         self.acting {
-            let (refuses, action) = self.machine.wasStale(Epoch(value: epoch), isLoggingIn: self.isLoggingIn)
+            let (refuses, action) = self.machine.wasStale(Epoch(value: epoch), changesSession: self.changesSession)
             if refuses { self.acts.append(.refused(id, .notRegistered)) }
             self.follow(action)
         }

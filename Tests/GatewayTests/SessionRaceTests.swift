@@ -86,6 +86,25 @@ extension GatewayBench {
         }
     }
 
+    /// The answer to a frame beside it says that the session has ended. The answer to the farewell comes all the same, and then 1000.
+    @Test func whoLeavesIsToldSoWhateverElseWasAsked() async throws {
+        try await GatewayBench.run { bench in
+            let (client, connection) = try await bench.boundClient(session(epoch: 3, token: token))
+            try await client.send(Frames.fetch(requestID: "beside"))
+            let fetch = try #require(try await bench.fetch(epoch: 3))
+            try await client.send(Frames.logout(session: token))
+            let farewell = try await bench.request()
+            try await bench.tell(
+                .answer(question: fetch.answer.question, .stale), .replaced(connection, Epoch(value: 3)),
+                .answer(question: farewell.answer.question, .loggedOut(type: "logout_ack", payload: Array("{}".utf8))))
+            let refused = try await client.json()
+            #expect(refused.requestID == "beside" && refused.code == "NOT_REGISTERED")
+            let told = try await client.json()
+            #expect(told.type == "logout_ack")
+            #expect(try await client.closeCode() == 1000)
+        }
+    }
+
     /// While auth was away two connections have shown the same token. Their answers come in the wrong order.
     @Test func ofTwoConnectionsThatWaitedTheOneThatCameLastStays() async throws {
         try await GatewayBench.run { bench in

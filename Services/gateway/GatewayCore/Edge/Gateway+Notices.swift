@@ -55,7 +55,7 @@ extension Gateway {
         case .sessionsEnded(let identity, let epoch, let why):
             guard let connection = self.bound[identity] else { return }
             let action = connection.machine.sessionsEnded(
-                before: epoch, why: why, isLoggingIn: self.requests.isLoggingIn(connection.id))
+                before: epoch, why: why, changesSession: self.requests.changesSession(connection.id))
             self.follow(action, on: connection, why)
         case .guestEnded(let guest, let epoch, let why): self.guests.ended(guest, before: epoch, why, self)
         }
@@ -81,7 +81,7 @@ extension Gateway {
         case .replaced(let id, let epoch):
             guard let connection = self.connections[id], connection.isOpen else { return }
             let action = connection.machine.replaced(
-                epoch, isLoggingIn: self.requests.isLoggingIn(id))
+                epoch, changesSession: self.requests.changesSession(id))
             self.follow(action, on: connection)
         case .mail(let id, let mail, let again):
             guard let connection = self.connections[id], connection.isOpen else { return }
@@ -143,7 +143,7 @@ extension Gateway {
             if refusal.code == .userBanned { self.close(connection, .banned) }
         case (.stale, _):
             let (refuses, action) = connection.machine.wasStale(
-                request.epoch, isLoggingIn: self.requests.isLoggingIn(connection.id))
+                request.epoch, changesSession: self.requests.changesSession(connection.id))
             if refuses { self.refuse(connection, .notRegistered, requestID: requestID) }
             self.follow(action, on: connection)
         case (.done, _): break

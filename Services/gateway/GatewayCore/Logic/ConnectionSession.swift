@@ -358,18 +358,18 @@ struct ConnectionSession: ~Copyable {
     }
 
     /// The session of this epoch is not the live one any more.
-    func replaced(_ epoch: Epoch, isLoggingIn: @autoclosure () -> Bool) -> ReplacedAction {
+    func replaced(_ epoch: Epoch, changesSession: @autoclosure () -> Bool) -> ReplacedAction {
         if let own = self.session?.caller.epoch, own > epoch { return .ignore }
-        return isLoggingIn() ? .announceAgain : .end
+        return changesSession() ? .announceAgain : .end
     }
 
     /// All sessions before this epoch have ended.
     func sessionsEnded(
-        before epoch: Epoch, why: ClusterNotice.EndReason, isLoggingIn: @autoclosure () -> Bool
+        before epoch: Epoch, why: ClusterNotice.EndReason, changesSession: @autoclosure () -> Bool
     ) -> ReplacedAction {
         guard let own = self.session?.caller.epoch, own < epoch else { return .ignore }
         switch why {
-        case .replaced: return self.replaced(own, isLoggingIn: isLoggingIn())
+        case .replaced: return self.replaced(own, changesSession: changesSession())
         case .banned: return .end
         }
     }
@@ -377,9 +377,9 @@ struct ConnectionSession: ~Copyable {
     /// A router found that this session had asked, and that it is not the live one.
     /// - Parameter asked: `nil` if no session had asked.
     /// - Returns: also whether the client is told that its request failed. If the connection ends, that tells it.
-    func wasStale(_ asked: Epoch?, isLoggingIn: @autoclosure () -> Bool) -> (refuses: Bool, action: ReplacedAction) {
+    func wasStale(_ asked: Epoch?, changesSession: @autoclosure () -> Bool) -> (refuses: Bool, action: ReplacedAction) {
         if self.isPast(asked) { return (true, .ignore) }
-        return isLoggingIn() ? (true, .announceAgain) : (false, .end)
+        return changesSession() ? (true, .announceAgain) : (false, .end)
     }
 
     /// - Returns: whether the connection ends with the logout of this session.

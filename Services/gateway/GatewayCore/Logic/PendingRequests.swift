@@ -14,6 +14,8 @@ struct PendingRequest {
         case login(from: ClientAddress)
         /// - tokenHash: of the token that is to be replaced.
         case refresh(tokenHash: Bytes32)
+        /// The frame that ends the connection's session for good. Its answer is written before the connection closes.
+        case farewell
         /// Any other frame that a service answers.
         case frame
         /// The look-up of a token.
@@ -53,10 +55,13 @@ struct PendingRequests {
         return self.next
     }
 
-    /// Whether this connection has asked for a session. Searches all requests, so use it only for rare events.
-    func isLoggingIn(connection: ConnectionID) -> Bool {
+    /// Whether this connection has asked for a session, or for the end of its own. Searches all requests, so use it only for rare events.
+    func changesSession(connection: ConnectionID) -> Bool {
         self.open.values.contains {
-            if case .login = $0.kind { $0.connection == connection } else { false }
+            switch $0.kind {
+            case .login, .farewell: $0.connection == connection
+            default: false
+            }
         }
     }
 

@@ -24,7 +24,7 @@ final class Requests {
     var isFull: Bool { self.pending.count >= GatewayLimits.pendingRequestsMax }
 
     /// Whether this connection has asked for a session.
-    func isLoggingIn(_ connection: ConnectionID) -> Bool { self.pending.isLoggingIn(connection: connection) }
+    func changesSession(_ connection: ConnectionID) -> Bool { self.pending.changesSession(connection: connection) }
 
     // MARK: Opening
 
@@ -89,6 +89,7 @@ final class Requests {
     ) -> PendingRequest.Kind {
         switch (frame.definition.type, session) {
         case (RegisterProof.definition.type, _), (GuestProof.definition.type, _): .login(from: connection.address)
+        case (AccountDelete.definition.type, _), (Logout.definition.type, _): .farewell
         case (SessionRefresh.definition.type, let session?): .refresh(tokenHash: session.tokenHash)
         default: .frame
         }
