@@ -6,7 +6,7 @@ import Testing
 extension CalmCluster {
     @Suite struct Leaving {
         /// A person with rows in every place of the map leaves. After each deadline a search for the person finds only what may wait longer.
-        @Test(.serialized, arguments: ["keep", "withdraw"]) func whoeverLeavesIsFoundNowhere(
+        @Test(arguments: ["keep", "withdraw"]) func whoeverLeavesIsFoundNowhere(
             sentMail: String
         ) async throws {
             let (bob, carol) = (try await Cluster.phone(gateway: 2), try await Cluster.phone(gateway: 2))
@@ -42,7 +42,7 @@ extension CalmCluster {
 
             // Within minutes. The clock of the data is moved: the second pass comes 60 s after the decision.
             try await Self.age(erasure, by: "100 seconds")
-            try await waitUntil("all services but the ledger are done", within: .seconds(120)) {
+            try await waitUntil("all services but the ledger are done", within: .seconds(120), every: .milliseconds(500)) {
                 try await Cluster.database(
                     "SELECT done @> array_remove(auth.erasure_parts(), 'ledger') FROM auth.erasures WHERE erasure_id = '\(erasure)'"
                 ) == "t"
@@ -73,7 +73,7 @@ extension CalmCluster {
             _ = try await Cluster.database("DELETE FROM router.mailbox WHERE sender = \(person.number)")
             // Within a day.
             try await Self.age(erasure, by: "24 hours")
-            try await waitUntil("the ledger was walked", within: .seconds(60)) {
+            try await waitUntil("the ledger was walked", within: .seconds(60), every: .milliseconds(500)) {
                 try await Cluster.database(
                     "SELECT finished_at IS NOT NULL FROM auth.erasures WHERE erasure_id = '\(erasure)'") == "t"
             }

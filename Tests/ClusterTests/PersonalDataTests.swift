@@ -135,11 +135,11 @@ extension CalmCluster {
             let backup: Fields = Person.versions.with([
                 "nonce": Keys.random(24).base64, "ciphertext": Keys.random(500).base64,
             ])
-            #expect(try await alice.http("PUT", "/backup/contacts", backup).status == 200)
+            try await alice.http("PUT", "/backup/contacts", backup).expecting(200)
             let profile = newUUID()
-            let made = try await alice.http(
-                "PUT", "/profiles/\(profile)", Person.versions.with(["joinHash": Keys.random(32).base64]))
-            #expect(made.status == 200)
+            try await alice.http(
+                "PUT", "/profiles/\(profile)", Person.versions.with(["joinHash": Keys.random(32).base64])
+            ).expecting(200)
             let live = Conversation(profile: profile)
             try await alice.ask("live_create", live.create(by: alice.id)).expecting("live_conversation")
             try await alice.ask("live_start", live.named.with(["contentId": newUUID()])).expecting("live_started")
@@ -304,6 +304,13 @@ enum DataMap {
                 + self.texts.filter { $0.utf8.count >= 12 }.map { Array($0.utf8) }
         }
 
+        /// Forms of any of them.
+        init(joining people: [Traces]) {
+            self.number = 0
+            self.texts = people.flatMap(\.texts)
+            self.bytes = people.flatMap(\.bytes)
+        }
+
         static func hex(_ bytes: [UInt8]) -> String {
             bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
         }
@@ -346,20 +353,31 @@ enum DataMap {
     static func searchRedis(_ person: Traces) async throws -> Set<String> {
         let forms = person.texts + person.bytes.map(Self.shown)
         var found: Set<String> = []
-        for key in try await Self.redis("--scan").split(separator: "\n").map(String.init) {
-            var content = key
-            switch try await Self.redis("TYPE", key).trimmingCharacters(in: .whitespacesAndNewlines) {
-            case "string": content += try await Self.redis("--no-raw", "GET", key)
-            case "stream": content += try await Self.redis("--no-raw", "XRANGE", key, "-", "+")
-            case "none": continue
-            case let type: Issue.record("\(key) is a \(type)")
-            }
-            if forms.contains(where: { content.contains($0) }) {
-                found.insert(key.prefix { $0 != ":" && $0 != "{" }.description)
+        for line in try await Self.redis("--no-raw", "EVAL", Self.allKeys, "0").split(separator: "\n") {
+            // 12) "string session:…\x00…"
+            let words = line.drop { $0 != "\"" }.dropFirst().split(separator: " ", maxSplits: 1)
+            guard words.count == 2 else { continue }
+            if !["string", "stream"].contains(words[0]) { Issue.record("a \(words[0]): \(words[1].prefix(40))") }
+            if forms.contains(where: { words[1].contains($0) }) {
+                found.insert(words[1].prefix { $0 != ":" && $0 != "{" }.description)
             }
         }
         return found
     }
+
+    /// The type, name and content of each key.
+    private static let allKeys = """
+        local all = {}
+        for _, key in ipairs(redis.call('KEYS', '*')) do
+            local kind, parts = redis.call('TYPE', key).ok, {}
+            if kind == 'string' then parts = {redis.call('GET', key) or ''} end
+            if kind == 'stream' then
+                for _, entry in ipairs(redis.call('XRANGE', key, '-', '+')) do parts[#parts + 1] = table.concat(entry[2], '\\0') end
+            end
+            all[#all + 1] = kind .. ' ' .. key .. '\\0' .. table.concat(parts, '\\0')
+        end
+        return all
+        """
 
     private static func redis(_ words: String...) async throws -> String {
         try await Command("/usr/bin/redis-cli", ["-p", "\(Cluster.stack.ports.redis)"] + words).output(

@@ -15,6 +15,14 @@ package struct HTTPCall: Sendable {
         package func `is`(_ status: Int, _ code: String) -> Bool {
             self.status == status && self.json["error"]?.string == code && self.json["message"]?.string != nil
         }
+
+        /// - Throws: `Failed`, for another status.
+        @discardableResult package func expecting(_ status: Int) throws -> Answer {
+            guard self.status == status else {
+                throw Failed(description: "\(self.status): \(String(decoding: self.body.prefix(500), as: UTF8.self))")
+            }
+            return self
+        }
     }
 
     package var method: String
