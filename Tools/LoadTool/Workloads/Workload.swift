@@ -12,6 +12,7 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Sendable {
     case partLoad = "part-load"
     case registration
     case endings
+    case leaving
     case storm
     case pending
     case identities
@@ -48,6 +49,7 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Sendable {
             "part load: CPU per message and latency from 10 to 10,000 messages a second, and the idle cluster"
         case .registration: "registration: CPU of each new identity"
         case .endings: "endings: until a session that is banned, or replaced by another device, is closed"
+        case .leaving: "leaving: until people who leave are told so, and CPU of their erasures"
         case .storm: "reconnect storm: all gateways are killed with everybody online"
         case .pending: "growth: CPU per message beside 1,000 to a million messages that wait for somebody"
         case .identities: "growth: CPU per message beside 100 to 100,000 identities"
@@ -84,6 +86,7 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .partLoad: try await onCluster(options, measurePartLoad)
         case .registration: try await onCluster(options, measureRegistration)
         case .endings: try await onCluster(options, measureEndings)
+        case .leaving: try await onCluster(options, measureLeaving)
         case .storm: try await onCluster(options, measureStorm)
         case .pending: try await onCluster(options, measurePending)
         case .identities: try await onCluster(options, measureIdentities)
