@@ -35,6 +35,20 @@ import Testing
         }
     }
 
+    /// A wrong address is not for ever: the same identity is tried again with another, until a server knows it.
+    @Test func anIdentityOfAWrongAddressIsTriedAgain() async throws {
+        let folder = try TemporaryFolder(named: "address")
+        defer { folder.remove() }
+        let alice = Typist(folder, "alice")
+        let away = try await alice.types("init", "--server", "ws://127.0.0.1:\(LoopbackPort.free())")
+        let likely = try #require(away.firstMatch(of: #/WSP-[A-Z0-9-]{14}/#)).0
+        #expect(away.contains("whisper init --server ADDRESS"), "\(away)")
+        let known = try await alice.types("init", "--server", Typist.server)
+        #expect(known.contains("Your Whisper ID is \(likely)"), "\(known)")
+        let taken = try await alice.types("init", "--server", Typist.server, fails: true)
+        #expect(taken.contains("exists already"), "\(taken)")
+    }
+
     private func behind(_ mode: String, _ body: () async throws -> Void) async throws {
         try await Operators.tool("registration", mode, "--reason", "a test")
         do {

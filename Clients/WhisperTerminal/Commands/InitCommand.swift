@@ -4,15 +4,13 @@ import TerminalText
 import WhisperClient
 
 struct InitCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "init", abstract: "Make a new identity.")
+    static let configuration = CommandConfiguration(
+        commandName: "init", abstract: "Make a new identity.",
+        discussion: "An identity that no server knows yet can be tried again, with another --server or an --invitation.")
 
     @OptionGroup var options: ProfileOptions
     @OptionGroup var server: ServerOptions
-    @Option(
-        help: ArgumentHelp(
-            "Link or token that lets somebody new in.",
-            discussion: "An identity that a server has refused is tried again with it."))
-    var invitation: String?
+    @Option(help: "Link or token that lets somebody new in.") var invitation: String?
     @Flag(
         help: ArgumentHelp(
             "Ask for a passphrase beside the words, hidden, or read it from standard input.",
@@ -26,7 +24,9 @@ struct InitCommand: AsyncParsableCommand {
             }
             return invitation
         }
-        if let invitation, Profile.exists(at: self.options.folder) { return try await self.tryAgain(with: invitation) }
+        if invitation != nil || self.server.server != nil, Profile.exists(at: self.options.folder) {
+            return try await self.tryAgain(with: invitation)
+        }
         let passphrase = self.passphrase ? try Passphrase.choose() : nil
         let mnemonic = Mnemonic.random()
         let profile = try create(mnemonic, passphrase, self.options, self.server, invitation: invitation)
@@ -55,16 +55,18 @@ struct InitCommand: AsyncParsableCommand {
     }
 
     /// An identity that no server knows yet.
-    private func tryAgain(with invitation: InvitationLink) async throws {
+    private func tryAgain(with invitation: InvitationLink?) async throws {
         let profile = try self.options.open()
         guard try profile.store.settings.whisperID() == nil, let kept = try profile.store.settings.server() else {
             throw self.options.problem(.exists)
         }
-        guard invitation.server == nil || invitation.server == kept else {
-            throw Problem(
-                harmlessLine("The invitation is for \(invitation.server ?? kept), and this identity for \(kept)."))
+        if self.server.server != nil {
+            try profile.store.settings.set(server: try self.server.address(invited: invitation?.server))
+            if let authority = self.server.authorityFile { try profile.store.settings.set(authorityFile: authority) }
+        } else if let invited = invitation?.server, invited != kept {
+            throw Problem(harmlessLine("The invitation is for \(invited), and this identity for \(kept)."))
         }
-        try profile.store.settings.set(invitation: invitation.token)
+        if let invitation { try profile.store.settings.set(invitation: invitation.token) }
         try await introduce(profile, self.options)
     }
 }
@@ -198,6 +200,7 @@ private func introduce(_ profile: Profile, _ options: ProfileOptions, isRestorin
         print(style.yellow("\(problem) Your identity is made all the same;"))
         print("it signs in with the next command that finds the server. Its Whisper ID will most likely be \(id).")
         if isRestoring { print("Your contacts come back then, too.") }
+        print("If the address was wrong: whisper init --server ADDRESS.")
     }
 }
 
