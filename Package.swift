@@ -183,7 +183,7 @@ let package = Package(
             "auth", "OperatorsCore",
             [
                 "Contract", "ClusterContract", "Bus", "Store", "Telemetry", "ServerCrypto", "HTTPAccess", log,
-                hummingbird,
+                hummingbird, nioCore, nioPosix, nioSSL,
             ], migrations: true,
             assets: "Edge/Console/Assets"),
         executable("auth", "AuthCore", ["OperatorsCore", "RedisBus", "Store", "HTTPAccess"]),
@@ -413,7 +413,7 @@ let package = Package(
             "OperatorsTests",
             [
                 "AuthTestKit", "AuthCore", "OperatorsCore", "HTTPAccess", "Contract", "ClusterContract", "Bus", "Store",
-                "ServerCrypto", "Telemetry", hummingbird,
+                "ServerCrypto", "Telemetry", hummingbird, "LocalStack", "TestKit", "PushPeers",
             ]),
         .testTarget(
             name: "AttachmentsTests",

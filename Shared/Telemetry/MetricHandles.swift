@@ -304,6 +304,7 @@ package struct ProfileMetrics: Sendable {
 package struct OperatorMetrics: Sendable {
     package let databaseBytes = Meter(.databaseBytes)
     package let databaseBytesMax = Meter(.databaseBytesMax)
+    package let certificateEnd = Meter(.certificateEnd)
 
     package init() {}
 }

@@ -50,6 +50,8 @@ extension MetricName {
         case .groupQuestionsWaiting: "Questions about groups that wait in their stream, whoever will answer them."
         case .sessionsLive: "Sessions that live, of the whole cluster."
         case .databaseBytes: "Bytes of the cluster's database on its disk."
+        case .certificateEnd:
+            "Time at which the certificate ends that clients are shown, as a Unix time in seconds; 0 if it is not watched (CERTIFICATE_OF)."
         case .databaseBytesMax: "Room for the database in bytes, as an operator has set it (DATABASE_BYTES_MAX)."
         case .authRequests: "Frames and questions that gateways sent to auth, by kind."
         case .registrations: "Proofs of keys with a valid signature, by result and kind of client."

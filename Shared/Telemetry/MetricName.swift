@@ -52,6 +52,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case sessionsLive = "whisper_sessions_live"
     case databaseBytes = "whisper_database_bytes"
     case databaseBytesMax = "whisper_database_bytes_max"
+    case certificateEnd = "whisper_certificate_end_timestamp_seconds"
     case authRequests = "whisper_auth_requests_total"
     case registrations = "whisper_registrations_total"
     case erasures = "whisper_erasures_total"

@@ -14,6 +14,7 @@ package struct Operators: Sendable {
     private let bans: Bans
     private let banTable: BanTable
     private let database: DatabaseWatch
+    private let surroundings: Surroundings
     private let audit: AuditTable
     private let clock: ServiceClock
     private let adminRoutes: AdminRoutes
@@ -35,12 +36,15 @@ package struct Operators: Sendable {
         self.bans = Bans(pool: pool, identities: identities, bus: bus, clock: clock, logger: logger)
         self.banTable = BanTable(pool)
         self.database = DatabaseWatch(pool, bytesMax: configuration.databaseBytesMax, logger: logger)
+        self.surroundings = Surroundings(
+            prometheus: configuration.prometheus, certificate: configuration.certificate, logger: logger)
         self.audit = AuditTable(pool)
         self.clock = clock
         let service = OperatorService(
             pool: pool, identities: identities, banning: self.bans, keys: bus, rates: rates,
             erasuresPerDay: configuration.erasuresPerDay, databaseBytesMax: configuration.databaseBytesMax,
-            usualRegistration: configuration.registration, kept: configuration.kept, clock: clock, logger: logger)
+            usualRegistration: configuration.registration, kept: configuration.kept, surroundings: self.surroundings,
+            clock: clock, logger: logger)
         self.adminRoutes = AdminRoutes(service: service, tokens: tokens)
         self.console = ConsoleRoutes(
             service: service, sessions: ConsoleSessions(table: ConsoleSessionTable(pool), tokens: tokens))
@@ -53,6 +57,7 @@ package struct Operators: Sendable {
             group.addTask { await self.strangers.run() }
             group.addTask { await self.bans.run() }
             group.addTask { await self.database.run() }
+            group.addTask { await self.surroundings.run() }
         }
     }
 

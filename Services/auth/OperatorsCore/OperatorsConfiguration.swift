@@ -25,5 +25,9 @@ package struct OperatorsConfiguration: Sendable {
     /// Erasures that operators may order within a day, all together.
     package var erasuresPerDay = OperatorsLimits.erasuresPerDay
 
+    /// Prometheus, for alerts that fire, and whoever shows clients the certificate.
+    package var prometheus: Surroundings.Address?
+    package var certificate: Surroundings.Address?
+
     package init() {}
 }

@@ -20,6 +20,16 @@ package enum OperatorsLimits {
     /// Time between two measurements of the database's size.
     package static let databaseMeasureEvery = Duration.seconds(60)
 
+    /// Time between two looks at alerts and at the certificate.
+    package static let surroundingsLookEvery = Duration.seconds(30)
+    /// Time to connect to one of them, and again to be answered.
+    package static let surroundingsPatience = Duration.seconds(5)
+    package static let surroundingsBytesMax = 1_048_576
+    /// Alerts that the console names.
+    package static let alertsShown = 20
+    /// Time before the certificate's end from which the console asks for care. The alert has the same.
+    package static let certificateCare = Duration.seconds(14 * 86_400)
+
     /// Time between two sweeps of bans: how late one ends.
     package static let banSweepEvery = Duration.seconds(2)
     /// Time after a ban during which its consequences are repeated, in case one got lost.

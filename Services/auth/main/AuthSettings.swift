@@ -56,6 +56,12 @@ struct AuthSettings: ServiceSettings {
         "database.bytes.max", .integer(in: 1_000_000...1_000_000_000_000_000),
         default: "\(OperatorsLimits.databaseBytesMax)",
         "Room that Postgres has for the database, in bytes. Refuses nothing: it is for the alert and the console.")
+    let prometheus = Setting(
+        optional: "prometheus", .address,
+        "Prometheus, whose firing alerts the console shows. It is asked each half minute, without a password.")
+    let certificate = Setting(
+        optional: "certificate.of", .address,
+        "The balancer, or whoever else shows clients the certificate. Its end is in the console, and an alert comes 14 days before.")
 }
 
 extension Settings<AuthSettings> {
@@ -92,7 +98,24 @@ extension Settings<AuthSettings> {
         configuration.registration = try self.registration
         configuration.erasuresPerDay = Int64(try self.erasuresPerDay)
         configuration.databaseBytesMax = Int64(try self.databaseBytesMax)
+        configuration.prometheus = try self.prometheus
+        configuration.certificate = try self.certificate
         return configuration
+    }
+}
+
+extension SettingParser<Surroundings.Address> {
+    fileprivate static var address: SettingParser {
+        SettingParser("`host:port`; `[…]` around an IPv6 address") { text in
+            guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
+                (1...65_535).contains(port)
+            else { return nil }
+            let host = text[..<colon]
+            let isBracketed = host.first == "[" && host.last == "]"
+            let name = isBracketed ? host.dropFirst().dropLast() : host
+            guard !name.isEmpty, isBracketed || !name.contains(":") else { return nil }
+            return Surroundings.Address(host: String(name), port: port)
+        }
     }
 }
 

@@ -5,6 +5,7 @@ package actor PrometheusServer {
     package nonisolated let port = LoopbackPort.free()
     private nonisolated let folder: String
     private nonisolated let configuration: String
+    private nonisolated let rules: String
     private var process: ChildProcess?
 
     /// Whether this machine has one.
@@ -15,6 +16,15 @@ package actor PrometheusServer {
     package init(folder: String, scraping stack: LocalStack) {
         self.folder = folder
         self.configuration = Self.configuration(stack)
+        self.rules = "{}"
+    }
+
+    /// One that scrapes nobody.
+    /// - Parameter rules: the content of a file of rules.
+    package init(folder: String, rules: String) {
+        self.folder = folder
+        self.configuration = "global: { evaluation_interval: 100ms }\nrule_files: [rules.yml]\n"
+        self.rules = rules
     }
 
     /// Returns when it answers.
@@ -23,6 +33,7 @@ package actor PrometheusServer {
         let file = self.folder + "/prometheus.yml"
         do {
             try self.configuration.write(toFile: file, atomically: true, encoding: .utf8)
+            try self.rules.write(toFile: self.folder + "/rules.yml", atomically: true, encoding: .utf8)
         } catch {
             throw LaunchError.file(file, reason: error.localizedDescription)
         }

@@ -29,6 +29,8 @@
 {{- end }}
 {{- if eq .name "auth" }}
 - { name: DATABASE_BYTES_MAX, value: {{ $values.postgres.bytesMax | int64 | quote }} }
+- { name: PROMETHEUS, value: {{ $values.console.prometheus | quote }} }
+- { name: CERTIFICATE_OF, value: {{ $values.console.certificateOf | quote }} }
 - { name: REGISTRATION, value: {{ $values.registration | quote }} }
 - { name: SERVER_NAME, value: {{ $values.server.name | quote }} }
 - { name: SERVER_OPERATOR, value: {{ $values.server.operator | quote }} }

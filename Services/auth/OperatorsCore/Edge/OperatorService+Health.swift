@@ -15,6 +15,7 @@ extension OperatorService {
         package var pace: MessagePace.Pace?
         /// `nil`: no backup has ever connected.
         package var backup: HealthViews.Backup?
+        package var surroundings = Surroundings.Findings()
     }
 
     func health(at now: Timestamp, gateways nodes: Set<NodeID>) async throws(HTTPRefusal) -> Health {
@@ -26,7 +27,8 @@ extension OperatorService {
         }
         return Health(
             processes: seen.processes, gateways: try await self.releases(of: nodes),
-            pace: seen.stored.flatMap { self.pace.look($0, at: now) }, backup: seen.backup)
+            pace: seen.stored.flatMap { self.pace.look($0, at: now) }, backup: seen.backup,
+            surroundings: self.surroundings?.found ?? Surroundings.Findings())
     }
 
     /// - Returns: the release of each of these gateways that lives.

@@ -31,6 +31,7 @@ package struct OperatorService: Sendable {
     let keys: any KeyBus
     let clock: ServiceClock
     let databaseBytesMax: Int64
+    let surroundings: Surroundings?
     private let pool: PostgresPool
     let logger: Logger
 
@@ -38,7 +39,7 @@ package struct OperatorService: Sendable {
         pool: PostgresPool, identities: any Identities, banning: Bans, keys: any KeyBus, rates: RateTable,
         erasuresPerDay: Int64 = OperatorsLimits.erasuresPerDay,
         databaseBytesMax: Int64 = OperatorsLimits.databaseBytesMax, usualRegistration: RegistrationMode = .open,
-        kept: KeptRecords = KeptRecords(), clock: ServiceClock, logger: Logger
+        kept: KeptRecords = KeptRecords(), surroundings: Surroundings? = nil, clock: ServiceClock, logger: Logger
     ) {
         self.views = ClusterViews(pool)
         self.push = PushViews(pool)
@@ -53,6 +54,7 @@ package struct OperatorService: Sendable {
         self.erasuresPerDay = erasuresPerDay
         self.usualRegistration = usualRegistration
         self.kept = kept
+        self.surroundings = surroundings
         let audit = AuditTable(pool)
         self.audit = audit
         self.gate = AdminGate(keys: keys, rates: rates, logger: logger) { event async throws(StoreError) in

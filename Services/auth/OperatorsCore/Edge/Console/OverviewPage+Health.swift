@@ -40,18 +40,49 @@ extension ConsolePage {
         }
     }
 
-    static func flow(_ health: OperatorService.Health) -> HTML {
+    static func flow(_ health: OperatorService.Health, at now: Timestamp) -> HTML {
         let pace: HTML =
             health.pace.map {
                 "\(Wording.count($0.perMinute)) a minute, over the last \($0.over.components.seconds) s"
             } ?? "not known yet: the next look compares with this one"
         return """
-            <section class="card" id="flow"><header><h2>Messages and backup</h2></header>
+            <section class="card" id="flow"><header><h2>Flow and alerts</h2></header>
             <ol class="news"><li><span><b>Messages stored</b></span><span class="small" id="pace">\(pace)</span></li>
-            <li><span><b>Backup of what is committed</b></span>\(self.state(of: health.backup))</li></ol>
-            <p class="note">Not known here: the age of the newest base backup, how many Jobs wait, and which alerts fire. Prometheus knows these three. Nothing watches the end of the certificate.</p>
+            <li><span><b>Backup of what is committed</b></span>\(self.state(of: health.backup))</li>
+            <li><span><b>Certificate</b></span>\(self.certificate(health.surroundings.certificateEnd, at: now))</li>
+            <li><span><b>Alerts</b></span>\(self.alerts(health.surroundings.alerts))</li>
+            \(self.firing(health.surroundings.alerts))</ol>
+            <p class="note">Alerts watch the age of the newest base backup and the Jobs that wait, too.</p>
             </section>
             """
+    }
+
+    private static func certificate(_ end: Surroundings.Finding<Timestamp>, at now: Timestamp) -> HTML {
+        switch end {
+        case .unknown: "<span class=\"tag calm\" id=\"certificate\">not watched (CERTIFICATE_OF)</span>"
+        case .unreachable: "<span class=\"tag bad\" id=\"certificate\">nobody shows one</span>"
+        case .found(let end):
+            """
+            <span class="tag \(end < now + OperatorsLimits.certificateCare ? "bad" : "good" as HTML)" id="certificate">\(end < now ? "ended" : "ends" as HTML) \(Wording.distance(of: end, from: now))</span>
+            """
+        }
+    }
+
+    private static func alerts(_ alerts: Surroundings.Finding<[Surroundings.Alert]>) -> HTML {
+        switch alerts {
+        case .unknown: "<span class=\"tag calm\" id=\"alerts\">not known (PROMETHEUS)</span>"
+        case .unreachable: "<span class=\"tag bad\" id=\"alerts\">Prometheus does not answer</span>"
+        case .found([]): "<span class=\"tag good\" id=\"alerts\">none fires</span>"
+        case .found(let alerts): "<span class=\"tag bad\" id=\"alerts\">\(Int64(alerts.count)) firing</span>"
+        }
+    }
+
+    private static func firing(_ alerts: Surroundings.Finding<[Surroundings.Alert]>) -> HTML? {
+        guard case .found(let alerts) = alerts, !alerts.isEmpty else { return nil }
+        let lines: [HTML] = alerts.prefix(OperatorsLimits.alertsShown).map {
+            "<li data-alert=\"\(foreign: $0.name)\"><span>\(foreign: $0.name)</span> <span class=\"small\">\(foreign: $0.severity)</span></li>"
+        }
+        return "\(lines)"
     }
 
     private static func state(of backup: HealthViews.Backup?) -> HTML {

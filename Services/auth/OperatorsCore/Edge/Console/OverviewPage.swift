@@ -40,7 +40,7 @@ extension ConsolePage {
                 </section>
                 <div class="halves">
                 \(self.services(health))
-                \(self.flow(health))
+                \(self.flow(health, at: now))
                 <section class="card"><header><h2>Latest changes</h2><a href="/console/audit">All</a></header>
                 \(changes.isEmpty ? self.empty("Nobody has changed anything yet.") : "<ol class=\"news\">\(changes.prefix(shown).map { self.news($0, at: now) })</ol>" as HTML)
                 </section>
