@@ -11,7 +11,7 @@ extension CalmCluster {
         /// Seed of the moments. `SEED=8 swift test …` tries others.
         private static let seed = ProcessInfo.processInfo.environment["SEED"].flatMap { UInt64($0) } ?? 7
 
-        /// Nothing is left of them, whatever was under way. Each message to them that was accepted is told delivered or expired.
+        /// Nothing is left of them, whatever was under way. Of each message to them that was accepted the sender hears the fate.
         @Test func nothingThatRacesWithAnErasureLeavesATrace() async throws {
             let races = try await Cluster.each(of: Array(0..<Self.people)) { number in
                 try await ErasureRace(seed: Self.seed &* 1_000 &+ UInt64(number)).run()
@@ -41,7 +41,9 @@ extension MistreatedCluster {
             try await CalmCluster.PersonalData.writes(alice, bob)
             try await CalmCluster.PersonalData.keepsThings(alice)
             try await CalmCluster.PersonalData.talks(alice, bob)
-            let processes = (1...(stack.configuration.instances[service] ?? 1)).map { StackProcess.service(service, $0) }
+            let processes = (1...(stack.configuration.instances[service] ?? 1)).map {
+                StackProcess.service(service, $0)
+            }
             // A gateway asks auth for a person, so these two die right behind the decision.
             let isNeeded = [.gateway, .auth].contains(service)
             if !isNeeded { for process in processes { await stack.kill(process) } }
@@ -50,7 +52,8 @@ extension MistreatedCluster {
             for process in processes { try await stack.start(process) }
             gone.append(
                 Erased(
-                    erasure: erasure, traces: try DataMap.Traces(of: alice, tokens: [alice.token], pushToken: alice.id)))
+                    erasure: erasure, traces: try DataMap.Traces(of: alice, tokens: [alice.token], pushToken: alice.id))
+            )
             try await Cluster.calm()
         }
         try await stack.flushRedis()
@@ -87,7 +90,9 @@ private struct ErasureRace {
         let isByOperator = Bool.random(using: &dice)
         let erasure = try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await Self.until("her mail") { try await CalmCluster.PersonalData.writes(alice, bob) } }
-            group.addTask { try await Self.until("her things") { try await CalmCluster.PersonalData.keepsThings(alice) } }
+            group.addTask {
+                try await Self.until("her things") { try await CalmCluster.PersonalData.keepsThings(alice) }
+            }
             group.addTask { try await Self.until("her talks") { try await CalmCluster.PersonalData.talks(alice, bob) } }
             group.addTask { try await Self.until("his mail") { try await Self.write(to: alice, from: bob, records) } }
             if isByOperator {

@@ -42,7 +42,8 @@ extension CalmCluster {
 
             // Within minutes. The clock of the data is moved: the second pass comes 60 s after the decision.
             try await Self.age(erasure, by: "100 seconds")
-            try await waitUntil("all services but the ledger are done", within: .seconds(120), every: .milliseconds(500)) {
+            let often = Duration.milliseconds(500)
+            try await waitUntil("all services but the ledger are done", within: .seconds(120), every: often) {
                 try await Cluster.database(
                     "SELECT done @> array_remove(auth.erasure_parts(), 'ledger') FROM auth.erasures WHERE erasure_id = '\(erasure)'"
                 ) == "t"
@@ -73,7 +74,7 @@ extension CalmCluster {
             _ = try await Cluster.database("DELETE FROM router.mailbox WHERE sender = \(person.number)")
             // Within a day.
             try await Self.age(erasure, by: "24 hours")
-            try await waitUntil("the ledger was walked", within: .seconds(60), every: .milliseconds(500)) {
+            try await waitUntil("the ledger was walked", within: .seconds(60), every: often) {
                 try await Cluster.database(
                     "SELECT finished_at IS NOT NULL FROM auth.erasures WHERE erasure_id = '\(erasure)'") == "t"
             }

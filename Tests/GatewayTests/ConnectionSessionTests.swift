@@ -640,7 +640,8 @@ private final class SessionScript {
     func sessionsEnded(before epoch: Int64, _ why: ClusterNotice.EndReason) -> [Act] {
         self.acting {
             self.follow(
-                self.machine.sessionsEnded(before: Epoch(value: epoch), why: why, changesSession: self.changesSession), why)
+                self.machine.sessionsEnded(before: Epoch(value: epoch), why: why, changesSession: self.changesSession),
+                why)
         }
     }
 

@@ -6,7 +6,8 @@ import WhisperClient
 struct InitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "init", abstract: "Make a new identity.",
-        discussion: "An identity that no server knows yet can be tried again, with another --server or an --invitation.")
+        discussion: "An identity that no server knows yet can be tried again, with another --server or an --invitation."
+    )
 
     @OptionGroup var options: ProfileOptions
     @OptionGroup var server: ServerOptions

@@ -61,7 +61,8 @@ struct AuthSettings: ServiceSettings {
         "Prometheus, whose firing alerts the console shows. It is asked each half minute, without a password.")
     let certificate = Setting(
         optional: "certificate.of", .address,
-        "The balancer, or whoever else shows clients the certificate. Its end is in the console, and an alert comes 14 days before.")
+        "The balancer, or whoever else shows clients the certificate. Its end is in the console, and an alert comes 14 days before."
+    )
 }
 
 extension Settings<AuthSettings> {

@@ -2,8 +2,8 @@ import Contract
 import LocalStack
 import TestKit
 
-/// People who leave, one after the other: until each has the answer, CPU of the decision, and CPU until no service has anything left.
-/// The services look again 90 s after a decision. Here the clock of the data is moved instead.
+/// People who leave, one after the other: until each has the answer, CPU of the decision, and CPU until no service has anything
+/// left. The services look again 90 s after a decision. Here the clock of the data is moved instead.
 func measureLeaving(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadOptions) async throws -> Report {
     let count = options.count ?? 500
     var told = Latency("from account_delete until the answer")
@@ -41,7 +41,8 @@ func measureLeaving(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: Loa
 /// - Returns: the time from the signed frame to its answer.
 private func leave(_ phone: Phone) async throws -> Duration {
     let challenge = try await phone.ask("account_delete_begin").expecting("account_delete_challenge").payload
-    guard let id = challenge["challengeId"]?.string.flatMap({ UUIDText($0) }), let whisperID = WhisperID(phone.id) else {
+    guard let id = challenge["challengeId"]?.string.flatMap({ UUIDText($0) }), let whisperID = WhisperID(phone.id)
+    else {
         throw LoadError.refused("account_delete_begin")
     }
     let statement = AccountDelete.statement(
