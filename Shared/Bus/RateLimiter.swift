@@ -34,6 +34,13 @@ package final class RateLimiter: Sendable {
         }
     }
 
+    /// A use that `admit` counted did not take place. While Redis is away it stays counted.
+    package func giveBack(_ rate: Rate, _ key: String) async {
+        let allowance = self.rates.allowance(of: rate)
+        _ = try? await self.bus.lease(
+            Keyspace.rateLimit(rate, key), RateRequest(allowance, uses: 0, uncounted: -allowance.step))
+    }
+
     private func admitHere(_ rate: Rate, _ key: String, _ allowance: Allowance) -> Int64? {
         let now = Timestamp.now
         return self.paces.withLock { paces in

@@ -110,6 +110,8 @@ extension RedisCommand {
         local excess = rest + step - last
         if rest > now then
             redis.call('SET', KEYS[1], string.format('%.3f:%s:%.3f', rest, record, told), 'PX', math.ceil(rest - now))
+        else
+            redis.call('DEL', KEYS[1])
         end
         return {granted, excess < 1 and 0 or math.ceil(excess), string.format('%.3f', rest - now), record}
         """

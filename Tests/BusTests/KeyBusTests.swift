@@ -118,6 +118,24 @@ import Testing
         }
     }
 
+    @Test(arguments: BusKind.present)
+    func aUseThatDidNotTakePlaceIsGivenBackOnce(kind: BusKind) async throws {
+        try await kind.run { test in
+            let (key, allowance) = (KeyName("ratelimit:somebody:day"), Allowance(perMinute: 2 / 1_440, burst: 2))
+            let back = RateRequest(allowance, uses: 0, uncounted: -allowance.step)
+            // Nobody gets more for what nobody used.
+            _ = try await test.bus.lease(key, back)
+            for _ in 0..<2 { #expect(try await test.bus.admit(key, allowance) == nil) }
+            #expect(try await test.bus.admit(key, allowance) != nil)
+            _ = try await test.bus.lease(key, back)
+            #expect(try await test.bus.admit(key, allowance) == nil)
+            #expect(try await test.bus.admit(key, allowance) != nil)
+            for _ in 0..<3 { _ = try await test.bus.lease(key, back) }
+            for _ in 0..<2 { #expect(try await test.bus.admit(key, allowance) == nil) }
+            #expect(try await test.bus.admit(key, allowance) != nil)
+        }
+    }
+
     /// Three processes knew what was lost, one of them most. A fourth has begun anew, and one has counted by itself.
     @Test(arguments: BusKind.present)
     func whatTheServerLostIsToldAnew(kind: BusKind) async throws {

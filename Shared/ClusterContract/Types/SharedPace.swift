@@ -10,7 +10,8 @@ package struct RateRequest: Hashable, Sendable {
     package var known: Double
     /// The record that the last answer named; 0 if there was none.
     package var record: UInt64
-    /// Milliseconds of uses that the process has allowed by itself while the shared count was away.
+    /// Milliseconds of uses that the process has allowed by itself while the shared count was away. Below 0: of counted uses that did not
+    /// take place.
     package var uncounted: Double
 
     package init(_ allowance: Allowance, uses: Int, known: Double = 0, record: UInt64 = 0, uncounted: Double = 0) {
