@@ -37,7 +37,9 @@ import Testing
             #expect(timeless(theirs.text) == timeless(own.text))
 
             // One of each kind is hers.
-            let lists = own.json.compactMapValues { ($0 as? [Any])?.count }
+            var lists = own.json.compactMapValues { ($0 as? [Any])?.count }
+            #expect(lists.removeValue(forKey: "erasable") == KeptRecord.all.count { $0.erased != nil })
+            #expect(own.json["isTruncated"] as? Bool == false)
             #expect(lists.count == 20)
             #expect(lists.filter { $0.value != ($0.key == "peers" ? 2 : 1) }.isEmpty, "\(lists)")
             for name in ["backup", "push", "waiting", "ban"] { #expect(own.json[name] is [String: Any], "\(name)") }
@@ -69,12 +71,51 @@ import Testing
         }
     }
 
-    /// A part that is missing would make a document that seems whole.
-    @Test func anExportIsWholeOrIsNotGiven() async throws {
+    /// A part that is missing would make a document that seems whole. The day's uses are for documents.
+    @Test func anExportIsWholeOrIsNotGivenAndNotCounted() async throws {
         try await AuthBench.run { bench in
             let login = try await bench.login(self.alice)
-            #expect(
-                try await HTTPBench(bench).get("/account/export", token: login.token).is(500, .internalError))
+            let http = HTTPBench(bench)
+            for _ in 0..<3 {
+                #expect(try await http.get("/account/export", token: login.token).is(500, .internalError))
+            }
+            try await bench.addServices()
+            for _ in 0..<2 { #expect(try await http.get("/account/export", token: login.token).status == 200) }
+            #expect(try await http.get("/account/export", token: login.token).is(429, .rateLimited))
+        }
+    }
+
+    @Test func callsAtOnceGetNoMoreThanTwo() async throws {
+        try await AuthBench.run { bench in
+            try await bench.addServices()
+            let login = try await bench.login(self.alice)
+            let http = HTTPBench(bench)
+            let given = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<8 { group.addTask { try await http.get("/account/export", token: login.token).status } }
+                return try await group.reduce(into: 0) { count, status in if status == 200 { count += 1 } }
+            }
+            #expect((1...2).contains(given))
+            for _ in given..<2 { #expect(try await http.get("/account/export", token: login.token).status == 200) }
+            #expect(try await http.get("/account/export", token: login.token).is(429, .rateLimited))
+        }
+    }
+
+    @Test func aListThatWasCutSaysSo() async throws {
+        try await AuthBench.run { bench in
+            try await bench.addServices()
+            let login = try await bench.login(self.alice)
+            func add(_ peers: ClosedRange<Int>) async throws -> [String: Any] {
+                try await bench.sql(
+                    """
+                    INSERT INTO router.peers SELECT \(self.alice.id().bits), number, now()
+                    FROM generate_series(\(peers.lowerBound), \(peers.upperBound)) AS number
+                    """)
+                return try await HTTPBench(bench).get("/account/export", token: login.token).json
+            }
+            let most = Limits.exportEntriesMax
+            #expect(try await add(1...most - 1)["isTruncated"] as? Bool == false)
+            let cut = try await add(most...most + 1)
+            #expect(cut["isTruncated"] as? Bool == true && (cut["peers"] as? [Any])?.count == most)
         }
     }
 

@@ -3320,7 +3320,7 @@ export interface Routes {
       fileBytes: number
     }
   }
-  /** Everything that the server holds about the caller, but sealed contents and records of others. Lists end at 10000 entries. The ledger of messages is not in it: it is kept by message, and only a walk through everybody's would find one person's. */
+  /** Everything that the server holds about the caller, but sealed contents and records of others. Lists end at 10000 entries; `isTruncated` says that one did. The ledger of messages is not in it: it is kept by message, and only a walk through everybody's would find one person's. */
   "GET /account/export": {
     parameters: {}
     body: undefined
@@ -3543,6 +3543,15 @@ export interface Routes {
       roomsBarred: Array<{
         roomId: UUID
         at: Timestamp
+      }>
+      /** A list has 10000 entries: there may be more. */
+      isTruncated: boolean
+      /** What is erased when the person leaves, and by when. 0 to 10000 elements. */
+      erasable: Array<{
+        /** 1 to 256 characters. */
+        about: string
+        /** 1 to 256 characters. */
+        when: string
       }>
     }
   }
@@ -3773,6 +3782,15 @@ export interface Routes {
       roomsBarred: Array<{
         roomId: UUID
         at: Timestamp
+      }>
+      /** A list has 10000 entries: there may be more. */
+      isTruncated: boolean
+      /** What is erased when the person leaves, and by when. 0 to 10000 elements. */
+      erasable: Array<{
+        /** 1 to 256 characters. */
+        about: string
+        /** 1 to 256 characters. */
+        when: string
       }>
     }
   }

@@ -18,6 +18,7 @@ package enum ExportOperations {
 
     private static let count = FieldType.integer(0...Limits.numberMax)
     private static let word = FieldType.text(1...64)
+    private static let words = FieldType.text(1...256)
     private static let platform = FieldType.choice(["ios", "android"])
 
     private static func list(_ name: String, _ fields: [Field], about: String = "") -> Field {
@@ -178,14 +179,30 @@ package enum ExportOperations {
         Self.list("roomsBarred", [Field("roomId", .uuid), Self.time("at")]),
     ]
 
-    /// The whole document. A list of `Limits.exportEntriesMax` entries may have more.
-    package static let held = ObjectSchema(Self.account + Self.mail + Self.files + Self.live)
+    private static let whole: [Field] = [
+        Field("isTruncated", .bool, about: "A list has \(Limits.exportEntriesMax) entries: there may be more."),
+        Self.list(
+            "erasable", [Field("about", Self.words), Field("when", Self.words)],
+            about: "What is erased when the person leaves, and by when."),
+    ]
+
+    package static let held = ObjectSchema(Self.account + Self.mail + Self.files + Self.live + Self.whole)
+
+    /// An object with the member `erasable`.
+    package static let erasable: String = {
+        var json = JSONWriter()
+        json.add("erasable", objects: KeptRecord.all.filter { $0.erased != nil }) { record, json in
+            json.add("about", record.about)
+            json.add("when", record.erased)
+        }
+        return String(decoding: json.finished(), as: UTF8.self)
+    }()
 
     private static let sample =
-        #"{"exportedAt":1730000000000,"whisperId":"WSP-JBPU-D452-TLT4","createdAt":1720000000000,"signPublicKey":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=","encPublicKey":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=","devices":[],"sessions":[],"profiles":[],"reportsMade":[],"reportsAbout":0,"waiting":{"messages":0,"bytes":0},"mail":[],"statuses":[],"peers":[{"whisperId":"WSP-AAAA-AAAA-AAAA","direction":"sent","lastAt":1729900000000}],"groups":[],"groupEventsWaiting":0,"strangersAdded":[],"files":[],"filesReceived":[],"deadLetters":[],"calls":[],"conversations":[],"streams":[],"listens":[],"grantsSigned":0,"transcripts":[],"transcriptShares":[],"transcriptBytes":0,"rooms":[],"roomsBarred":[]}"#
+        #"{"exportedAt":1730000000000,"whisperId":"WSP-JBPU-D452-TLT4","createdAt":1720000000000,"signPublicKey":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=","encPublicKey":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=","devices":[],"sessions":[],"profiles":[],"reportsMade":[],"reportsAbout":0,"waiting":{"messages":0,"bytes":0},"mail":[],"statuses":[],"peers":[{"whisperId":"WSP-AAAA-AAAA-AAAA","direction":"sent","lastAt":1729900000000}],"groups":[],"groupEventsWaiting":0,"strangersAdded":[],"files":[],"filesReceived":[],"deadLetters":[],"calls":[],"conversations":[],"streams":[],"listens":[],"grantsSigned":0,"transcripts":[],"transcriptShares":[],"transcriptBytes":0,"rooms":[],"roomsBarred":[],"isTruncated":false,"erasable":[{"about":"Digests of tokens.","when":"at once"}]}"#
 
     private static let about = """
-        Lists end at \(Limits.exportEntriesMax) entries. The ledger of messages is not in it: it is kept by message, and only a walk \
+        Lists end at \(Limits.exportEntriesMax) entries; `isTruncated` says that one did. The ledger of messages is not in it: it is kept by message, and only a walk \
         through everybody's would find one person's.
         """
 

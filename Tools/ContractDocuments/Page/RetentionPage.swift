@@ -5,13 +5,13 @@ enum RetentionPage {
     static let text =
         Self.opening + "\n\n"
         + ProtocolPage.table(
-            ["what", "where", "how long", "counted", "setting", "enforced by"],
+            ["what", "where", "how long", "counted", "setting", "when a person is erased", "enforced by"],
             KeptRecord.all.map { record in
                 [
                     record.about, record.places.map { "`\($0)`" }.joined(separator: ", "),
                     record.usual.map(Self.span) ?? "–", record.until,
                     record.setting.map { "`\($0.name)`: \(Self.span($0.least)) to \(Self.span($0.most))" } ?? "–",
-                    record.enforcedBy,
+                    record.erased ?? "–", record.enforcedBy,
                 ]
             }) + "\n"
 
@@ -27,7 +27,8 @@ enum RetentionPage {
         Each row is one kind of record: the tables that hold it, and beginnings of keys in Redis behind `redis:`. A test fails if a table that
         names a person, or a kind of key, is in no row. `whisper-admin retention` and the console's page *What is kept* show the times in force.
 
-        A person who leaves is erased at once ([contract.md](contract.md) §20.3). `whisper export` shows what is held about oneself, but for the
-        ledger: it is kept by message. `make documents` makes this page of `KeptRecord`: do not edit it.
+        A person who leaves, or whom an operator erases, is erased as the table says ([contract.md](contract.md) §20.3). A record without a word
+        there is about nobody. `whisper export` shows what is held about oneself and these words, but not the ledger: it is kept by message.
+        `make documents` makes this page of `KeptRecord`: do not edit it.
         """
 }

@@ -21,7 +21,7 @@ package struct PublicRoutes: Sendable {
     let clock: ServiceClock
     private let logger: Logger
     let errors = ErrorMetrics()
-    private let limiter: RateLimiter
+    let limiter: RateLimiter
     private let unknownTokens: UnknownTokens
 
     package init(

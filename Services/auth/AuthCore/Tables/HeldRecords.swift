@@ -15,6 +15,8 @@ package final class HeldRecords: Sendable {
         case found([UInt8])
     }
 
+    private static let entriesMax = Int64(Limits.exportEntriesMax)
+
     private let pool: PostgresPool
     private let underWay = Mutex(0)
 
@@ -26,7 +28,7 @@ package final class HeldRecords: Sendable {
         let rows = try await self.pool.query(
             """
             SELECT is_banned, \(unsafeText: Self.document)
-            FROM auth.identities, (SELECT \(Int64(Limits.exportEntriesMax))::int8 AS entries) AS most
+            FROM auth.identities, (SELECT \(Self.entriesMax)::int8 AS entries, \(ExportOperations.erasable)::text::jsonb AS erasable) AS given
             WHERE whisper_id = \(caller.identity) AND epoch = \(caller.epoch.value)
             """)
         guard var row = rows.first else { return .refused(.stale) }
@@ -40,7 +42,7 @@ package final class HeldRecords: Sendable {
         let rows = try await self.pool.query(
             """
             SELECT \(unsafeText: Self.document)
-            FROM auth.identities, (SELECT \(Int64(Limits.exportEntriesMax))::int8 AS entries) AS most
+            FROM auth.identities, (SELECT \(Self.entriesMax)::int8 AS entries, \(ExportOperations.erasable)::text::jsonb AS erasable) AS given
             WHERE whisper_id = \(identity)
             """)
         return try rows.first.map { row throws(StoreError) in Array(try row.decode(0, as: String.self).utf8) }
@@ -55,8 +57,10 @@ package final class HeldRecords: Sendable {
     }
 
     private static let document: StaticString = """
-        (auth.held_about(whisper_id, entries) || router.held_about(whisper_id, entries)
-            || attachments.held_about(whisper_id, entries) || push.held_about(whisper_id, entries)
-            || calls.held_about(whisper_id, entries))::text
+        (SELECT (held || erasable || jsonb_build_object('isTruncated', jsonb_path_exists(
+                held, 'strict $.* ? (@.type() == "array" && @.size() >= $most)', jsonb_build_object('most', entries))))::text
+            FROM (SELECT auth.held_about(whisper_id, entries) || router.held_about(whisper_id, entries)
+                || attachments.held_about(whisper_id, entries) || push.held_about(whisper_id, entries)
+                || calls.held_about(whisper_id, entries) AS held) AS parts)
         """
 }
