@@ -11,6 +11,8 @@ struct ExportCommand: AsyncParsableCommand {
     @OptionGroup var options: AdminOptions
     @Argument(help: "The Whisper ID.") var id: String
     @Option(help: "Why.") var reason: String
+    @Option(help: ArgumentHelp("A new file, for you alone to read, in place of the terminal.", valueName: "file"))
+    var output: String?
 
     private struct Body: Encodable {
         var whisperId, reason: String
@@ -18,9 +20,13 @@ struct ExportCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard let id = WhisperID(self.id.uppercased()) else { throw ValidationError("\(self.id) is not a Whisper ID.") }
-        self.options.show(
-            json: try await self.options.server().post(
-                "admin/exports", Body(whisperId: "\(id)", reason: self.reason), isLong: true))
+        let server = try self.options.server()
+        // Made before, because the audit log names each export.
+        let file = try self.output.map { try PrivateFile(at: $0) }
+        let document = try await server.post(
+            "admin/exports", Body(whisperId: "\(id)", reason: self.reason), isLong: true)
+        guard let file else { return self.options.show(json: document) }
+        try file.write(document)
     }
 }
 

@@ -1,5 +1,6 @@
 import Contract
 import Foundation
+import Synchronization
 import TestKit
 import Testing
 
@@ -140,6 +141,7 @@ import Testing
         try await self.kit.online(core)
         self.kit.server.state.withLock { $0.isExportRefused = true }
         #expect(try await export(file)["error"]?["code"]?.string == "tooMany")
+        #expect(!FileManager.default.fileExists(atPath: file))
         self.kit.server.state.withLock { $0.isExportRefused = false }
         for path in ["held.json", "/nowhere/at/all"] {
             #expect(try await export(path)["error"]?["field"]?.string == "to")
@@ -150,8 +152,15 @@ import Testing
         #expect(try await String(decoding: content, as: UTF8.self) == #"{"whisperId":"\#(self.kit.id(core))"}"#)
         let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
         #expect(mode == 0o600)
-        // A file that is there stays.
+        // A file that is there stays, and so does one that appears while the server answers: the name is taken first.
         #expect(try await export(file)["error"]?["code"]?.string == "file")
+        #expect(FileManager.default.contents(atPath: file) == content)
+        let new = self.kit.folder.path + "/new.json"
+        let isTaken = Mutex(false)
+        self.kit.server.state.withLock { state in
+            state.onExport = { isTaken.withLock { $0 = FileManager.default.fileExists(atPath: new) } }
+        }
+        #expect(try await export(new)["result"] != nil && isTaken.withLock { $0 })
         await core.close()
     }
 

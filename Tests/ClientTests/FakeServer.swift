@@ -121,6 +121,7 @@ final class FakeServer: ServerLink {
         var keyQuestions = 0
         var backups: [String: [UInt8]] = [:]
         var isExportRefused = false
+        var onExport: (@Sendable () -> Void)?
         /// Grows with each backup that is written: the latest is everybody's `ETag`.
         var backupsWritten = 0
         /// Frames as they came, by their type (`FakeSignals.swift`).
@@ -231,6 +232,7 @@ final class FakeServer: ServerLink {
         return self.state.withLock { state in
             guard let caller = state.tokens[bearer] else { return HTTPAnswer(status: 401, body: []) }
             if path == "/account/export" {
+                state.onExport?()
                 guard !state.isExportRefused else { return HTTPAnswer(status: 429, body: []) }
                 return HTTPAnswer(status: 200, body: Array(#"{"whisperId":"\#(caller)"}"#.utf8))
             }

@@ -106,8 +106,16 @@ extension CalmCluster {
             ] {
                 #expect(document[list]?.elements.isEmpty == false, "\(list)")
             }
-            let printed = try await Operators.tool("export", alice.id, "--reason", "a test")
-            let theirs = try JSON(parsing: Array(printed.utf8))
+            let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).json").path
+            defer { try? FileManager.default.removeItem(atPath: file) }
+            let wish = ["export", alice.id, "--reason", "a test", "--output", file]
+            try await Operators.tool(wish)
+            let theirs = try JSON(parsing: Array(try #require(FileManager.default.contents(atPath: file))))
+            let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
+            #expect(mode == 0o600)
+            // A file that is there stays.
+            await #expect(throws: (any Error).self) { try await Operators.tool(wish) }
+            #expect(FileManager.default.fileExists(atPath: file))
             func timeless(_ text: String) -> String { text.replacing(/"exportedAt":\s*\d+/, with: "") }
             #expect(timeless(theirs.text) == timeless(text))
         }

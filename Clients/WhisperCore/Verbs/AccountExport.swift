@@ -22,10 +22,10 @@ extension Verb {
             guard target.hasPrefix("/"), !target.hasSuffix("/") else {
                 throw CoreError(.invalidField, "is no absolute path of a file", field: "to")
             }
-            // The server counts each question.
-            guard TransferFiles.canBeMade(at: target) else { throw CoreError(.file, field: "to") }
+            // Made before, because the server counts each answer.
+            guard var file = NewFile(at: target) else { throw CoreError(.file, field: "to") }
             let document = try await opened.with { try await $0.account.export($0) }
-            guard TransferFiles.make(document, at: target) else { throw CoreError(.file, field: "to") }
+            guard file.write(document) else { throw CoreError(.file, field: "to") }
             json.add("sizeBytes", Int64(document.count))
         })
 }

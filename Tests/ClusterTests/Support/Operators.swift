@@ -35,7 +35,11 @@ enum Operators {
 
     /// - Returns: what `whisper-admin` has printed.
     @discardableResult
-    static func tool(_ arguments: String...) async throws -> String {
+    static func tool(_ arguments: String...) async throws -> String { try await self.tool(arguments) }
+
+    /// The same.
+    @discardableResult
+    static func tool(_ arguments: [String]) async throws -> String {
         let stack = Cluster.stack
         var command = Command("\(stack.configuration.programs)/whisper-admin", arguments)
         command.environment = ["ADMIN_TOKEN": stack.configuration.adminToken, "WHISPER_OPS_URL": stack.opsURL]

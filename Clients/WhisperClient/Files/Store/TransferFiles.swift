@@ -251,15 +251,6 @@ package actor TransferFiles {
         }
     }
 
-    /// Makes a file of bytes that are no attachment, for its owner alone to read.
-    /// - Returns: whether it is there, whole.
-    package static func make(_ bytes: [UInt8], at target: String) -> Bool {
-        let made: Void? = try? Self.make(target) { output throws(FileFailure) in
-            guard Self.write(bytes, to: output, at: 0) else { throw .unreadable }
-        }
-        return made != nil
-    }
-
     /// Removes the partial file that a killed process may have left beside the target.
     package func removePartial(of target: String) { unlink(target + Self.targetSuffix) }
 
