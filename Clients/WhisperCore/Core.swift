@@ -336,6 +336,21 @@ public final class Core: Sendable {
         do throws(ProfileError) { return try Profile.wipe(at: folder) } catch { throw CoreError(of: error) }
     }
 
+    /// The same for the identity that is open. The core is then as one without an identity.
+    /// - Returns: whether its files are gone. If not, the core is suspended.
+    func wipe() async -> Bool {
+        await self.inTurn {
+            guard case .open = self.phase.withLock({ $0 }) else { return false }
+            await self.leave(for: .suspended)?.close()
+            let folder = self.configuration.folder
+            let isWiped = await Blocking.run { (try? Profile.wipe(at: folder)) ?? false }
+            guard isWiped else { return false }
+            self.feeds.unsubscribeAll()
+            self.phase.withLock { $0 = .noIdentity }
+            return true
+        }
+    }
+
     private func leave(for phase: Phase) -> OpenCore? {
         self.requests.cancel()
         self.source.core.withLock { $0 = nil }
@@ -533,6 +548,10 @@ public final class Core: Sendable {
                 try await work(holder, opened, parameters, &json)
             }
         case .server(let work): return self.ask(command, for: feed, work)
+        case .leaving(let work):
+            return self.ask(command, for: feed) { opened, parameters, json in
+                try await work(self, opened, parameters, &json)
+            }
         }
     }
 
@@ -542,12 +561,13 @@ public final class Core: Sendable {
     ) -> Outcome {
         let opened: OpenCore
         do throws(CoreError) { opened = try self.opened() } catch { return .error(error) }
+        let account = opened.id
         let number = self.requests.start { number in
             let outcome = await self.written(by: command.verb) { json in
                 try await work(opened, command.parameters, &json)
             }
             let answer = EventText.answer(
-                number, verb: command.verb.name, outcome, corrID: command.corrID, account: opened.id)
+                number, verb: command.verb.name, outcome, corrID: command.corrID, account: opened.id ?? account)
             if let corrID = command.corrID { self.answers.keep(outcome, of: command.verb.name, for: corrID) }
             feed.push(answer, .passing)
         }

@@ -129,6 +129,31 @@ import Testing
         await bob.close()
     }
 
+    /// The folder is then free for another identity, whose events come as those of the first did.
+    @Test func leavingWithAWipeLeavesNothingInTheFolder() async throws {
+        let (ann, annID, bob, bobID) = try await self.friends()
+        let folder = self.kit.folder.path + "/ann"
+        try await self.kit.perform(ann, #"events_subscribe {"consumer":"app"}"#)
+        try await self.kit.perform(ann, #"account_delete {"confirm":"\#(annID)","wipe":true}"#)
+        let answer = try await self.kit.next(ann, "answer").event["result"]
+        #expect(answer?["isWiped"] == .bool(true) && answer?["erasureId"]?.string?.count == 36)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+        #expect(try await self.kit.perform(ann, "identity_show")["hasIdentity"] == .bool(false))
+        #expect(try await self.kit.refusal(ann, "contact_list") == "noIdentity")
+        try await self.kit.perform(ann, "identity_create")
+        try await self.kit.perform(ann, #"events_subscribe {"consumer":"app"}"#)
+        try await self.kit.online(ann)
+        let newID = try await self.kit.id(ann)
+        #expect(newID != annID)
+        try await self.kit.perform(bob, #"contact_add {"whisperId":"\#(newID)"}"#)
+        _ = try await self.kit.next(bob, "answer")
+        try await self.kit.perform(bob, #"message_send {"to":"\#(newID)","text":"Hello again."}"#)
+        let request = try await self.kit.next(ann, "requestReceived")
+        #expect(request.event["contact"]?["whisperId"]?.string == bobID && request.number != nil)
+        await ann.close()
+        await bob.close()
+    }
+
     @Test func anExportIsAFileForTheOwnerAlone() async throws {
         let core = try self.kit.open("ann")
         try await self.kit.perform(core, "identity_create")

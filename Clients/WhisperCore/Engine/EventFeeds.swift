@@ -140,6 +140,11 @@ final class EventFeeds: Sendable {
         for feed in feeds { feed.unsubscribe(consumer) }
     }
 
+    /// The store is gone, and all consumers with it.
+    func unsubscribeAll() {
+        for consumer in self.state.withLock({ Array($0.readers.keys) }) { self.unsubscribe(consumer) }
+    }
+
     /// A consumer has no reader from here on. The one that it had is told so.
     func take(_ consumer: String, telling event: [UInt8]) {
         let reader = self.state.withLock { state in

@@ -8,20 +8,30 @@ extension Verb {
         "sentMail", of: AccountDelete.SentMail.allCases.map(\.rawValue),
         about: "Messages that wait for others: `keep` delivers them, `withdraw` removes them. Default `keep`."
     ).optional
+    private static let wipe = TypedField.bool(
+        "wipe", about: "Whether the folder goes, too: messages, contacts and words. Default `false`."
+    ).optional
 
     static let accountDelete = Verb(
         "account_delete", of: "session",
         about: """
             Erases the identity at the server, for good: its words are worth nothing afterwards. Messages that are queued go out before, for \
-            half a minute at most. Everything here stays, and the connection ends with the reason `erased`.
+            half a minute at most. Everything here stays unless `wipe` is true, and the connection ends with the reason `erased`. After a wipe the \
+            core has no identity.
             """,
-        [Self.confirm.field, Self.sentMail.field], type: "accountDeleted", [Field("erasureId", .uuid)],
+        [Self.confirm.field, Self.sentMail.field, Self.wipe.field], type: "accountDeleted",
+        [
+            Field("erasureId", .uuid),
+            Field(
+                "isWiped", .bool, .optional,
+                about: "With `wipe`. `false`: the identity is erased, but a file could not be deleted: try `wsp_wipe`."),
+        ],
         errors: [.noIdentity, .invalidField, .offline, .unreachable, .tooMany, .server, .store],
         samples: (
             #"{"confirm":"WSP-JBPU-D452-TLT4"}"#,
             #"{"type":"accountDeleted","erasureId":"7e4f3f0a-2b0b-4b58-8f7e-6a5d0d1f9c21"}"#
         ),
-        .server { opened, parameters, json in
+        .leaving { core, opened, parameters, json in
             let confirmed = try parameters[Self.confirm]
             guard confirmed == opened.id else {
                 throw CoreError(.invalidField, "is not the identity of this folder", field: "confirm")
@@ -30,5 +40,6 @@ extension Verb {
             let sentMail = try parameters[Self.sentMail].flatMap { AccountDelete.SentMail(rawValue: $0) } ?? .keep
             let id = try await opened.with { try await $0.account.leave(confirmed, sentMail: sentMail, $0) }
             json.add("erasureId", id)
+            if try parameters[Self.wipe] == true { json.add("isWiped", await core.wipe()) }
         })
 }

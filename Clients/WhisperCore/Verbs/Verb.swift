@@ -18,6 +18,8 @@ package struct Verb: Sendable {
         case program(@Sendable (Holder, OpenCore, Payload, inout JSONWriter) async throws -> Void)
         /// Asks the server. Its result comes as the event `answer`.
         case server(@Sendable (OpenCore, Payload, inout JSONWriter) async throws -> Void)
+        /// The same, and may end what the core is.
+        case leaving(@Sendable (Core, OpenCore, Payload, inout JSONWriter) async throws -> Void)
     }
 
     package let name: String
@@ -59,7 +61,12 @@ package struct Verb: Sendable {
     }
 
     /// Whether its result comes as an event.
-    package var asksServer: Bool { if case .server = self.work { true } else { false } }
+    package var asksServer: Bool {
+        switch self.work {
+        case .server, .leaving: true
+        default: false
+        }
+    }
 
     package var needsIdentity: Bool {
         switch self.work {
