@@ -154,6 +154,61 @@ import Testing
         await bob.close()
     }
 
+    /// The first refusal cancels what waits. Keys and history stay, and a server that knows the person again ends it.
+    @Test func aContactThatTheServerDoesNotKnowIsNoLongerThere() async throws {
+        let (ann, _, bob, bobID) = try await self.friends()
+        func contact() async throws -> JSON? {
+            try await self.kit.perform(ann, "contact_list")["contacts"]?.elements.first
+        }
+        let pinned = try await contact()
+        #expect(pinned?["isGone"] == nil && pinned?["encPublicKey"] != nil)
+        try await self.kit.perform(ann, "disconnect")
+        var messages: [String] = []
+        for number in 1...3 {
+            let sent = try await self.kit.perform(ann, #"message_send {"to":"\#(bobID)","text":"Number \#(number)"}"#)
+            messages.append(try #require(sent["message"]?["messageId"]?.string))
+        }
+        let before = self.kit.server.seen.count { $0 == "send_message" }
+        self.kit.server.set { $0.refusals = [("NOT_FOUND", nil)] }
+        try await self.kit.online(ann)
+        let news = try await self.kit.next(ann, "contactChanged")
+        #expect(news.event["contact"]?["isGone"] == .bool(true))
+        for id in messages {
+            while true {
+                let kept = try await self.kit.perform(ann, #"message_info {"messageId":"\#(id)"}"#)["message"]
+                guard ["queued", "sending"].contains(kept?["state"]?.string) else {
+                    #expect(kept?["state"]?.string == "failed" && kept?["reason"]?.string == "noSuchPerson")
+                    break
+                }
+                await Task.yield()
+            }
+        }
+        #expect(self.kit.server.seen.count { $0 == "send_message" } == before + 1)
+        let gone = try await contact()
+        #expect(gone?["isGone"] == .bool(true) && gone?["encPublicKey"] == pinned?["encPublicKey"])
+        let chat = try await self.kit.perform(ann, "chat_list")["chats"]?.elements.first
+        #expect(chat?["isGone"] == .bool(true) && chat?["chat"]?.string == bobID)
+
+        func add() async throws -> JSON {
+            try await self.kit.perform(ann, #"contact_add {"whisperId":"\#(bobID)"}"#)
+            return try await self.kit.next(ann, "answer").event
+        }
+        // Nobody else's keys under the id.
+        let foreign = IdentityKeys(Mnemonic.random()).publicKeys
+        self.kit.server.set { $0.falseKeys = [bobID: foreign] }
+        #expect(try await add()["error"]?["code"]?.string == "foreignKeys")
+        #expect(try await contact() == gone)
+        self.kit.server.set { $0.falseKeys = [:] }
+        #expect(try await add()["result"]?["contact"]?["isGone"] == nil)
+        #expect(try await contact() == pinned)
+        // A look at the keys finds it as well.
+        self.kit.server.state.withLock { $0.keys[bobID] = nil }
+        #expect(try await add()["error"]?["code"]?.string == "notFound")
+        #expect(try await contact() == gone)
+        await ann.close()
+        await bob.close()
+    }
+
     @Test func anExportIsAFileForTheOwnerAlone() async throws {
         let core = try self.kit.open("ann")
         try await self.kit.perform(core, "identity_create")

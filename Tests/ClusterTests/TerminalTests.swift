@@ -130,6 +130,9 @@ extension CalmCluster {
             let bobID = try Self.id(in: try await bob.types("init", "--server", Typist.server))
             _ = try await alice.types("add", bobID, "bob")
             #expect(try await alice.types("send", "bob", "Farewell.").contains("✓ sent"))
+            let carol = Typist(folder, "carol")
+            let carolID = try Self.id(in: try await carol.types("init", "--server", Typist.server))
+            _ = try await carol.types("add", aliceID, "alice")
 
             for (arguments, input, complaint) in [
                 (["--confirm", bobID], "", "another identity"), ([], "none\n", "not its last four"),
@@ -167,6 +170,12 @@ extension CalmCluster {
                     "SELECT count(*) FROM router.mailbox WHERE auth.whisper_id_text(sender) = '\(aliceID)'") == "0"
             }
             #expect(try await bob.types("inbox").contains("Nothing new."))
+            // People who have pinned her see that she has gone. A wipe leaves no file.
+            #expect(!(try await carol.types("send", "alice", "Are you there?", fails: true)).isEmpty)
+            #expect(try await carol.types("contacts").contains("no longer here"))
+            let wiped = try await carol.types("leave", "--wipe", "--confirm", carolID)
+            #expect(wiped.contains("are deleted"), "\(wiped)")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path + "/home/carol").isEmpty)
         }
 
         /// At terminals, which pipes are not.

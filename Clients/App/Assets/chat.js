@@ -162,7 +162,7 @@ export class ChatView {
 
   #drawBar(row, contact) {
     const newcomers = this.#group?.isMember ? this.#group.newcomers ?? [] : [];
-    const what = row?.isStranger ? "stranger" : this.#group && !this.#group.isMember ? "left" : newcomers.length > 0 ? "newcomers" : row?.isBlocked ? "blocked" : contact?.isBanned ? "banned" : "";
+    const what = row?.isStranger ? "stranger" : this.#group && !this.#group.isMember ? "left" : newcomers.length > 0 ? "newcomers" : row?.isBlocked ? "blocked" : contact?.isBanned ? "banned" : contact?.isGone ? "gone" : "";
     this.#composer.hidden = !["", "newcomers"].includes(what);
     for (const each of this.#calls) each.hidden = Boolean(this.#group || what);
     const look = `${what} ${newcomers}`;
@@ -192,6 +192,7 @@ export class ChatView {
         }, { id: "admit" })],
       blocked: () => [el("p", {}, words.blockedText), button(words.unblock, order("contact_unblock"))],
       banned: () => [el("p", {}, words.bannedText)],
+      gone: () => [el("p", {}, words.gone)],
     };
     this.#bar.replaceChildren(...(bars[what]?.() ?? []));
   }

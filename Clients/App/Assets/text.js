@@ -87,6 +87,7 @@ export const words = {
   blockedText: "You've blocked this person.",
   unblock: "Unblock",
   bannedText: "This person is banned from the server.",
+  gone: "No longer here.",
   several: (count) => `${count} new messages`,
   message: "Message",
   actions: "Actions",

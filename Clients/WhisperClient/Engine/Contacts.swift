@@ -89,6 +89,13 @@ package struct Contacts: Sendable {
         return true
     }
 
+    /// The server does not know this contact any more. What waits for them is given up; keys and history stay.
+    func left(_ id: WhisperID, _ host: isolated some MailHost) throws(ClientStoreError) {
+        guard let contact = try self.store.contacts.leave(id) else { return }
+        host.publish(.contact(contact))
+        _ = try host.outbox.cancel(in: .direct(id), because: .noSuchPerson, host)
+    }
+
     private func told(_ change: ContactChange, _ host: isolated some MailHost) -> ContactChange {
         if case .changed(let contact) = change {
             host.publish(.contact(contact))
@@ -109,7 +116,13 @@ package struct Contacts: Sendable {
         _ id: WhisperID, name: String?, isStranger: Bool = false, isNews: Bool = false,
         vouchedBy link: ContactLink? = nil, _ host: isolated some MailHost
     ) async throws(ContactError) -> Contact {
-        let answer = try await self.fetchKeys(of: id, token: host.token)
+        let answer: KeyAnswer
+        do throws(ContactError) {
+            answer = try await self.fetchKeys(of: id, token: host.token)
+        } catch {
+            if case .noSuchPerson = error { host.withStore { try self.left(id, host) } }
+            throw error
+        }
         guard answer.id == id, answer.keys.belong(to: id) else {
             host.publish(.alarm(.foreignKeys(of: id)))
             throw .foreignKeys
@@ -136,8 +149,9 @@ package struct Contacts: Sendable {
         do {
             let known = try self.store.contacts.contact(id)
             pinning = try self.store.contacts.pin(
-                keys, of: id, name: name, isBanned: isBanned ?? known?.isBanned ?? false, isStranger: isStranger,
-                isNews: isNews, at: host.serverNow)
+                keys, of: id, name: name, isBanned: isBanned ?? known?.isBanned ?? false,
+                isGone: isBanned == nil && known?.isGone == true, isStranger: isStranger, isNews: isNews,
+                at: host.serverNow)
         } catch {
             throw .store(error)
         }

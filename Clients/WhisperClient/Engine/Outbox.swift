@@ -138,16 +138,17 @@ package final class Outbox {
     /// Cancels what waits here. A message or copy under way is still sent.
     /// - Returns: the messages that are cancelled, in a group for one member at least.
     package func cancel(
-        in place: Conversation, _ host: isolated some MailHost
+        in place: Conversation, because reason: FailureReason = .cancelled, _ host: isolated some MailHost
     ) throws(ClientStoreError) -> [Message] {
         var messages: [Message]
         switch place {
-        case .direct(let peer): messages = try self.store.messages.cancel(self.direct.cancel(to: peer))
+        case .direct(let peer):
+            messages = try self.store.messages.cancel(self.direct.cancel(to: peer), because: reason)
         case .group(let id):
             var changed: [UUIDText: Message] = [:]
             for copy in try self.store.deliveries.waitingDeliveries(inGroup: id) where !self.copies.isUnderWay(copy) {
                 self.copies.settled(copy)
-                let message = try self.store.deliveries.set(.failed(.cancelled), of: copy)
+                let message = try self.store.deliveries.set(.failed(reason), of: copy)
                 if let message { changed[copy.id] = message }
             }
             messages = Array(changed.values)
@@ -217,7 +218,13 @@ package final class Outbox {
     }
 
     func refused(_ id: UUIDText, _ code: ErrorCode?, retryAfter: Duration?, _ host: isolated some MailHost) {
+        var gone: WhisperID?
+        if code == .notFound {
+            // With a file it may be the file that the server does not know.
+            host.withStore { if let mail = try self.store.changes.mail(id), mail.file == nil { gone = mail.to } }
+        }
         self.apply(self.direct.refused(id, code, retryAfter: retryAfter, at: .now, using: &self.random), host)
+        if let gone { host.withStore { try host.contacts.left(gone, host) } }
     }
 
     func refused(_ copy: GroupDeliveryID, _ code: ErrorCode?, retryAfter: Duration?, _ host: isolated some MailHost) {

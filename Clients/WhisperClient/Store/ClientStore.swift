@@ -332,6 +332,7 @@ package struct ClientStore: Sendable {
         migrator.registerMigration("kept files") { try TransferTable.migrateKept($0) }
         migrator.registerMigration("profile registers") { try ProfileTable.migrate($0) }
         migrator.registerMigration("call notes") { try ChatNoteTable.migrateCalls($0) }
+        migrator.registerMigration("gone contacts") { try ContactTable.migrateGone($0) }
         return migrator
     }
 }

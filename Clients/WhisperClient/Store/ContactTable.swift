@@ -71,6 +71,12 @@ package struct ContactTable: Sendable {
     static let undoVerification = StepDown(
         migration: "verification", sql: "ALTER TABLE contacts DROP COLUMN verification")
 
+    static func migrateGone(_ database: Database) throws {
+        try database.execute(sql: "ALTER TABLE contacts ADD COLUMN is_gone INTEGER NOT NULL DEFAULT 0")
+    }
+
+    static let undoGone = StepDown(migration: "gone contacts", sql: "ALTER TABLE contacts DROP COLUMN is_gone")
+
     package func contact(_ id: WhisperID) throws(ClientStoreError) -> Contact? {
         try self.store.read { try Self.contact(id, in: $0) }
     }
@@ -111,9 +117,11 @@ package struct ContactTable: Sendable {
     /// The keys must belong to the id: checking is the caller's.
     /// - Parameters:
     ///   - isStranger: they are pinned for their mail alone. Nobody who is known becomes a stranger.
+    ///   - isGone: as far as anybody knows; a server that gives the keys knows the person.
     ///   - isNews: nobody here asked for them: whoever is new is an event.
     package func pin(
-        _ keys: PublicKeys, of id: WhisperID, name: String?, isBanned: Bool, isStranger: Bool = false,
+        _ keys: PublicKeys, of id: WhisperID, name: String?, isBanned: Bool, isGone: Bool = false,
+        isStranger: Bool = false,
         isNews: Bool = false, at now: Timestamp
     ) throws(ClientStoreError) -> Pinning {
         try self.store.write { database in
@@ -122,14 +130,14 @@ package struct ContactTable: Sendable {
             if let name, let owner = try Self.owner(of: name, in: database), owner != "\(id)" { return .nameTaken }
             try database.run(
                 sql: """
-                    INSERT INTO contacts (id, name, sign_key, box_key, is_banned, added_at, is_stranger)
-                    VALUES (?, ?, ?, ?, ?, ?, ?)
+                    INSERT INTO contacts (id, name, sign_key, box_key, is_banned, added_at, is_stranger, is_gone)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
                     ON CONFLICT (id) DO UPDATE SET name = coalesce(excluded.name, name),
-                        is_banned = excluded.is_banned, is_stranger = is_stranger AND excluded.is_stranger
+                        is_banned = excluded.is_banned, is_gone = excluded.is_gone, is_stranger = is_stranger AND excluded.is_stranger
                     """,
                 arguments: [
                     "\(id)", name, Array(keys.sign.bytes), Array(keys.box.bytes), isBanned, now.milliseconds,
-                    isStranger,
+                    isStranger, isGone,
                 ])
             if !isStranger { try Self.forgetRemoval(of: id, in: database) }
             if known == nil, let entry = try ClientStore.entry(of: id, in: database) {
@@ -143,6 +151,18 @@ package struct ContactTable: Sendable {
                 try EventTable.note(isStranger ? .request(contact) : .contact(contact), in: database)
             }
             return .pinned(contact)
+        }
+    }
+
+    /// The server does not know them any more.
+    /// - Returns: `nil` if that is no news, or there is no such contact.
+    package func leave(_ id: WhisperID) throws(ClientStoreError) -> Contact? {
+        try self.store.write { database -> Contact? in
+            try database.run(
+                sql: "UPDATE contacts SET is_gone = 1 WHERE id = ? AND NOT is_gone", arguments: ["\(id)"])
+            guard database.changesCount == 1, let contact = try Self.contact(id, in: database) else { return nil }
+            try EventTable.note(.contact(contact), in: database)
+            return contact
         }
     }
 
@@ -394,6 +414,7 @@ package struct ContactTable: Sendable {
             id: id, name: row["name"], keys: PublicKeys(sign: sign, box: box), isBanned: row["is_banned"],
             addedAt: Timestamp(milliseconds: row["added_at"]), isStranger: row["is_stranger"], notes: row["notes"],
             isPinned: row["is_pinned"], isMuted: row["is_muted"], isBlocked: row["is_blocked"],
-            verification: (row["verification"] as String?).flatMap { Verification(rawValue: $0) })
+            verification: (row["verification"] as String?).flatMap { Verification(rawValue: $0) },
+            isGone: row["is_gone"])
     }
 }

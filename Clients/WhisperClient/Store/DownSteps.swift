@@ -26,7 +26,7 @@ extension ClientStore {
         Self.undoWordBeginnings, Self.undoRememberedCounts, Self.undoChatMarks, LiveStore.undoGenerations,
         NewcomerTable.undoNewcomers, ErasureTable.undoErasure, DisappearingTable.undoTimers,
         ExtrasColumns.undo, DisappearingTable.undoNotes, ContactTable.undoVerification,
-        TransferTable.undoKept, ProfileTable.undo, ChatNoteTable.undoCalls,
+        TransferTable.undoKept, ProfileTable.undo, ChatNoteTable.undoCalls, ContactTable.undoGone,
     ]
 
     static func keep(_ steps: [StepDown], in database: Database) throws {

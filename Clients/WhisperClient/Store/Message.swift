@@ -116,6 +116,8 @@ package struct Contact: Sendable, Equatable {
     package var name: String?
     package var keys: PublicKeys
     package var isBanned: Bool
+    /// The server does not know the id any more. Its keys stay pinned, so that nobody else is taken for them.
+    package var isGone = false
     package var addedAt: Timestamp
     /// Wrote first, and was neither added nor answered. Strangers are not in the backup: anybody can be one.
     package var isStranger = false
@@ -133,7 +135,7 @@ package struct Contact: Sendable, Equatable {
     package init(
         id: WhisperID, name: String?, keys: PublicKeys, isBanned: Bool, addedAt: Timestamp, isStranger: Bool = false,
         notes: String? = nil, isPinned: Bool = false, isMuted: Bool = false, isBlocked: Bool = false,
-        verification: Verification? = nil
+        verification: Verification? = nil, isGone: Bool = false
     ) {
         self.id = id
         self.name = name
@@ -146,6 +148,7 @@ package struct Contact: Sendable, Equatable {
         self.isMuted = isMuted
         self.isBlocked = isBlocked
         self.verification = verification
+        self.isGone = isGone
     }
 
     package var shownName: String { self.name ?? "\(self.id)" }

@@ -154,7 +154,9 @@ package struct MessageTable: Sendable {
 
     /// Gives messages and changes up that were queued.
     /// - Returns: the messages, in the order of the ids.
-    package func cancel(_ ids: [UUIDText]) throws(ClientStoreError) -> [Message] {
+    package func cancel(
+        _ ids: [UUIDText], because reason: FailureReason = .cancelled
+    ) throws(ClientStoreError) -> [Message] {
         guard !ids.isEmpty else { return [] }
         return try self.store.write { database -> [Message] in
             try ids.compactMap { id in
@@ -162,7 +164,7 @@ package struct MessageTable: Sendable {
                     try ChangeTable.dropChange(id, in: database)
                     return nil
                 }
-                try Self.set(.failed(.cancelled), of: id, attempts: nil, in: database)
+                try Self.set(.failed(reason), of: id, attempts: nil, in: database)
                 return try Self.outgoing(id, in: database)
             }
         }

@@ -132,6 +132,9 @@ package enum Shapes {
         Field("notes", .text(0...Limits.backupBytesMax), .optional, about: "For the person here alone."),
         Field("isBanned", .bool),
         Field(
+            "isGone", .bool, .optional,
+            about: "The server does not know this id any more: say \"no longer here\". Keys and messages stay."),
+        Field(
             "isVerified", .bool, .optional,
             about: "Whether the safety number was compared on this device, or their link was scanned."),
         Field(
@@ -153,6 +156,7 @@ package enum Shapes {
         json.add("isBlocked", contact.isBlocked)
         json.add("notes", contact.notes)
         json.add("isBanned", contact.isBanned)
+        if contact.isGone { json.add("isGone", true) }
         if contact.isVerified { json.add("isVerified", true) }
         json.add("verification", contact.verification?.rawValue)
         json.add("addedAt", contact.addedAt)

@@ -21,6 +21,7 @@ extension Verb {
                             Field("name", .text(0...10_000), .optional),
                             Field("isStranger", .bool, about: "A request that nobody has accepted."),
                             Field("isPinned", .bool), Field("isMuted", .bool), Field("isBlocked", .bool),
+                            Field("isGone", .bool, .optional, about: "As in `contact_list`."),
                             Field("unread", .integer(0...Int64.max)),
                             Field(
                                 "firstUnread", .integer(1...Int64.max), .optional,
@@ -67,6 +68,7 @@ extension Verb {
                 json.add("isPinned", chat.state.isPinned)
                 json.add("isMuted", chat.state.isMuted)
                 json.add("isBlocked", chat.contact?.isBlocked ?? false)
+                if chat.contact?.isGone == true { json.add("isGone", true) }
                 json.add("unread", Int64(chat.state.unread))
                 if let firstUnread = chat.firstUnread { json.add("firstUnread", firstUnread) }
                 json.add("draft", chat.state.draft)

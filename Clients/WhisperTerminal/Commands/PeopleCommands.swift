@@ -160,9 +160,12 @@ struct ContactsCommand: AsyncParsableCommand {
             let doubts = doubts(.unverified, "not verified") + doubts(.stale, "too old")
             let blocked = contact.isBlocked ? style.red("  blocked") : ""
             let banned = contact.isBanned ? style.red("  banned") : ""
+            let gone = contact.isGone ? style.dim("  no longer here") : ""
             let stranger = contact.isStranger ? style.dim("  wrote first") : ""
             let vouched = contact.verification.map { style.dim("  " + describe($0)) } ?? ""
-            print("\(style.bold(name))\(space)  \(contact.id)\(news)\(doubts)\(banned)\(blocked)\(stranger)\(vouched)")
+            print(
+                "\(style.bold(name))\(space)  \(contact.id)\(news)\(doubts)\(banned)\(gone)\(blocked)\(stranger)\(vouched)"
+            )
         }
         for group in groups {
             let partner = ChatPartner.group(id: group.id, title: group.title)

@@ -168,7 +168,8 @@ extension Contact {
             isStranger: json.bool("isStranger") ?? false, notes: json.string("notes"),
             isPinned: json.bool("isPinned") ?? false, isMuted: json.bool("isMuted") ?? false,
             isBlocked: json.bool("isBlocked") ?? false,
-            verification: json.string("verification").flatMap { Verification(rawValue: $0) })
+            verification: json.string("verification").flatMap { Verification(rawValue: $0) },
+            isGone: json.bool("isGone") ?? false)
     }
 }
 
