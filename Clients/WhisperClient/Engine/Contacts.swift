@@ -89,7 +89,7 @@ package struct Contacts: Sendable {
         return true
     }
 
-    /// The server does not know this contact any more. What waits for them is given up; keys and history stay.
+    /// The server does not know this contact any more. Messages that wait for them are given up; keys and history stay.
     func left(_ id: WhisperID, _ host: isolated some MailHost) throws(ClientStoreError) {
         guard let contact = try self.store.contacts.leave(id) else { return }
         host.publish(.contact(contact))

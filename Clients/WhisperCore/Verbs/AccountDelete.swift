@@ -24,7 +24,7 @@ extension Verb {
             Field("erasureId", .uuid),
             Field(
                 "isWiped", .bool, .optional,
-                about: "With `wipe`. `false`: the identity is erased, but a file could not be deleted: try `wsp_wipe`."),
+                about: "With `wipe`. `false`: a file could not be deleted. The identity is erased all the same."),
         ],
         errors: [.noIdentity, .invalidField, .offline, .unreachable, .tooMany, .server, .store],
         samples: (
