@@ -72,8 +72,16 @@ struct UnbanCommand: AsyncParsableCommand {
     }
 }
 
+/// - Throws: if it is the id of neither an identity nor a guest.
+func principal(_ id: String) throws -> PrincipalID {
+    guard let principal = PrincipalID(id) ?? PrincipalID(id.uppercased()) else {
+        throw ValidationError("\(id) is no Whisper ID, and no id of a guest.")
+    }
+    return principal
+}
+
 /// - Returns: nil if it is the id of a guest.
-private func identity(_ id: String) -> String? { id.hasPrefix(GuestID.prefix) ? nil : id }
+func identity(_ id: String) -> String? { id.hasPrefix(GuestID.prefix) ? nil : id }
 
 /// - Returns: nil if it is the id of an identity.
-private func guest(_ id: String) -> String? { id.hasPrefix(GuestID.prefix) ? id : nil }
+func guest(_ id: String) -> String? { id.hasPrefix(GuestID.prefix) ? id : nil }

@@ -5,21 +5,22 @@ import TerminalText
 
 struct EraseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "erase", abstract: "Erase an identity for good; nobody can undo it.",
+        commandName: "erase", abstract: "Erase an identity or a guest for good; nobody can undo it.",
         discussion: """
-            The id and keys are never taken again, and the person is told nothing. The audit log names the erasure, not the person: leave \
+            An identity's id and keys are never taken again, and the person is told nothing. The audit log names the erasure, not the person: leave \
             the id out of the reason.
             """)
 
     @OptionGroup var options: AdminOptions
-    @Argument(help: "The Whisper ID.") var id: String
-    @Option(help: "The same Whisper ID again.") var confirm: String
+    @Argument(help: "The Whisper ID, or the id of a guest (gst-…).") var id: String
+    @Option(help: "The same id again.") var confirm: String
     @Option(help: "Why.") var reason: String
     @Flag(help: "Remove messages of the person that wait for others, too.") var withdraw = false
     @Flag(help: "Return when all services have erased their part, but the ledger's.") var wait = false
 
     private struct Body: Encodable {
-        var whisperId, confirm, sentMail, reason: String
+        var whisperId, guestId: String?
+        var confirm, sentMail, reason: String
     }
 
     private struct Answer: Decodable {
@@ -28,12 +29,12 @@ struct EraseCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        guard WhisperID(self.id.uppercased()) != nil else { throw ValidationError("\(self.id) is not a Whisper ID.") }
+        let id = "\(try principal(self.id))"
         let server = try self.options.server()
         let body = try await server.post(
             "admin/erasures",
             Body(
-                whisperId: self.id.uppercased(), confirm: self.confirm.uppercased(),
+                whisperId: identity(id), guestId: guest(id), confirm: "\(try principal(self.confirm))",
                 sentMail: self.withdraw ? "withdraw" : "keep", reason: self.reason))
         let answer = try JSONDecoder().decode(Answer.self, from: body)
         while self.wait {

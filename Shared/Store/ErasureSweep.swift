@@ -5,7 +5,7 @@ import Telemetry
 /// An erasure of which one part is not done (contract §20.4).
 package struct OpenErasure: Hashable, Sendable {
     package var id: UUIDText
-    package var identity: WhisperID
+    package var principal: PrincipalID
     /// Mail and files that others have not fetched go too.
     package var withdraws: Bool
     /// No transaction from before the decision can write any more: what is found now is all that there is.
@@ -25,6 +25,11 @@ package struct ErasedCount: Sendable {
     package var waiting: Int
 
     package init(removed: Int, waiting: Int = 0) { (self.removed, self.waiting) = (removed, waiting) }
+}
+
+extension ErasedCount {
+    /// The answer of an owner that keeps nothing of guests.
+    package static let nothing = ErasedCount(removed: 0)
 }
 
 /// Rows about persons that one owner keeps, and how they go.
@@ -99,13 +104,18 @@ package struct ErasureSweep<Rows: ErasedRows>: Sendable {
     private static func open(settledAfter: Duration) -> Statement<[OpenErasure]> {
         Statement(
             """
-            SELECT erasure_id, whisper_id, withdraws, decided_at <= \(StoreTime.now - settledAfter) FROM auth.erasures_open
+            SELECT erasure_id, whisper_id, guest_id, withdraws, decided_at <= \(StoreTime.now - settledAfter)
+            FROM auth.erasures_unfinished
             WHERE NOT \(Rows.part.rawValue) = ANY (done) ORDER BY decided_at LIMIT \(Int64(ErasureLimits.openPerSweep))
             """,
             each: { row throws(StoreError) in
-                OpenErasure(
-                    id: UUIDText(try row.next(PostgresUUID.self)), identity: try row.next(),
-                    withdraws: try row.next(), isSettled: try row.next())
+                let id = UUIDText(try row.next(PostgresUUID.self))
+                let (identity, guest): (WhisperID?, GuestID?) = (try row.next(), try row.next())
+                guard let principal = identity.map({ .identity($0) }) ?? guest.map({ PrincipalID.guest($0) }) else {
+                    throw .undecodable(column: 1)
+                }
+                return OpenErasure(
+                    id: id, principal: principal, withdraws: try row.next(), isSettled: try row.next())
             })
     }
 }

@@ -190,6 +190,7 @@ package enum AuthRequestKind: String, CaseIterable, Sendable {
     case registerProof = "register_proof"
     case guestBegin = "guest_begin"
     case guestProof = "guest_proof"
+    case guestForget = "guest_forget"
     case sessionRefresh = "session_refresh"
     case logout
     case accountDeleteBegin = "account_delete_begin"
@@ -218,7 +219,7 @@ package enum RegistrationResult: String, CaseIterable, Sendable {
 
 /// The one who wished an erasure or an export. The value of the label `by`.
 package enum ErasureOrigin: String, CaseIterable, Sendable {
-    case person, `operator`
+    case person, `operator`, guest
 }
 
 package struct ErasureMetrics: Sendable {

@@ -33,8 +33,9 @@ import Testing
         "AdminTool", "ChaosCommand", "LoadCommand", "WhisperCommand", "cancelQueries", "channelReadComplete",
         "destroyCounter", "destroyMeter", "destroyRecorder", "destroyTimer", "handlerAdded", "initiateAAAAQuery",
         "initiateAQuery", "PGRES_COPY_IN", "PGRES_FATAL_ERROR", "PGRES_PIPELINE_ABORTED", "PGRES_PIPELINE_SYNC",
-        "SQLITE_BLOB", "SQLITE_FLOAT", "SQLITE_INTEGER", "SQLITE_TEXT", "accountDeleteBegin", "registerBegin",
-        "registerProof", "wsp_abi_version", "wsp_close", "wsp_export", "wsp_file_open", "wsp_file_seal",
+        "SQLITE_BLOB", "SQLITE_FLOAT", "SQLITE_INTEGER", "SQLITE_TEXT", "accountDeleteBegin",
+        "guestForget", "registerBegin", "registerProof", "wsp_abi_version", "wsp_close", "wsp_export", "wsp_file_open",
+        "wsp_file_seal",
         "wsp_free", "wsp_import", "wsp_interrupt", "wsp_media_open", "wsp_media_seal", "wsp_open", "wsp_parse_text",
         "wsp_rekey", "wsp_resume", "wsp_schema", "wsp_send", "wsp_suspend", "wsp_version", "wsp_wipe",
     ]

@@ -140,6 +140,59 @@ import TestKit
         }
     }
 
+    /// A guest leaves no tombstone: the same keys are a new guest.
+    @Test func aGuestThatIsForgottenIsGoneAtOnce() async throws {
+        try await AuthBench.run { bench in
+            let proof = try await bench.prove(self.alice)
+            try await bench.sql(
+                """
+                INSERT INTO auth.audit_events (at, actor, action, target, result, note)
+                VALUES (now(), 'operator', 'unban', '\(self.alice.guestID)', 'ok', 'a mistake')
+                """)
+            let frame = #"{"protocolVersion":1,"cryptoVersion":1}"#
+            func forget(_ token: String) async -> Answer { await bench.send("guest_forget", frame, token: token) }
+            #expect(await forget("x").refusal == .notRegistered)
+            let answer = await forget(proof.token)
+            #expect(try answer.reply("guest_forgotten")["success"] as? Bool == true)
+            guard case .loggedOut = answer else { throw Unexpected(answer) }
+            #expect(try await bench.guest(proof.guest.tokenHash) == nil)
+            #expect(try await bench.cachedGuest(proof.guest.tokenHash) == nil)
+            #expect(await forget(proof.token).refusal == .notRegistered)
+            let state = "SELECT by, whisper_id IS NULL, guest_id IS NOT NULL, done FROM auth.erasures"
+            #expect(try await bench.sql(state) == "guest|t|t|{router,ledger,calls,push,attachments}")
+            #expect(try await bench.sql("SELECT count(*) FROM auth.tombstones") == "0")
+            #expect(try await bench.sql("SELECT target, note IS NULL FROM auth.audit_events") == "erased|t")
+            // Room for guests is used until the erasure is done: nobody fills the table.
+            try await GuestTable(bench.pool).recount(olderThan: .zero)
+            #expect(try await GuestTable(bench.pool).counted() == AuthLimits.guestBytes)
+            // It comes back while the erasure is open, and goes again: that begins anew.
+            let again = try await bench.prove(self.alice)
+            #expect(again.guest.epoch == GuestTable.firstEpoch)
+            _ = try await forget(again.token).reply("guest_forgotten")
+            #expect(try await bench.sql(state) == "guest|t|t|{router,ledger,calls,push,attachments}")
+            let sweep = ErasureSweep(AuthErasedRows(bench.pool), pool: bench.pool, settledAfter: .zero, logger: quiet)
+            try await sweep.sweep()
+            for part in ["live", "rooms"] {
+                try await bench.sql("SELECT auth.finish_erasure(erasure_id, '\(part)') FROM auth.erasures")
+            }
+            #expect(
+                try await bench.sql("SELECT guest_id IS NULL, finished_at IS NOT NULL FROM auth.erasures") == "t|t")
+            // A guest can ask as often as it likes: no row stays.
+            #expect(try await FinishedErasures(bench.pool).sweep(at: .at(.now), limit: 10) == 1)
+        }
+    }
+
+    @Test func aBannedGuestIsNotForgotten() async throws {
+        try await AuthBench.run { bench in
+            let proof = try await bench.prove(self.alice)
+            try await bench.sql("UPDATE auth.guests SET is_banned = true")
+            let answer = await bench.send(
+                "guest_forget", #"{"protocolVersion":1,"cryptoVersion":1}"#, token: proof.token)
+            #expect(answer.refusal == .userBanned)
+            #expect(try await bench.sql("SELECT count(*) FROM auth.guests") == "1")
+        }
+    }
+
     @Test func theStatementThatEntersTheLastPartEmptiesTheID() async throws {
         try await AuthBench.run { bench in
             let login = try await bench.login(self.alice)

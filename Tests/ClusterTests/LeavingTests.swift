@@ -83,6 +83,65 @@ extension CalmCluster {
             try await Self.isErased(alice.person)
         }
 
+        /// A guest that listens, hosts a room and talks in another goes, by its own frame and by an operator's command.
+        @Test(.serialized, arguments: [true, false]) func aGuestThatIsErasedIsFoundNowhere(byItself: Bool) async throws
+        {
+            let (phone, profile) = try await LiveConversations.whisperer(gateway: 1)
+            let (live, own, theirs, keys) = (Conversation(profile: profile), Room(), Room(), Keys())
+            try await phone.ask("live_create", live.create(by: phone.id)).expecting("live_conversation")
+            // The audit log names it.
+            let body: Fields = [
+                "guestId": try await GuestClient.proved(keys, gateway: 2).id, "reason": "a test",
+            ]
+            for change in ["ban", "unban"] { try await Operators.post("/admin/\(change)", body).expectSuccess() }
+            let guest = try await GuestClient.proved(keys, gateway: 2)
+            try await guest.client.ask("live_knock", live.knock(by: guest, keys)).expecting("live_waiting")
+            try await phone.ask("live_grant", live.grant([guest.id], by: phone.id)).expecting("live_granted")
+            try await guest.client.ask("room_create", guest.fields(own.create(keys))).expecting("room_joined")
+            try await phone.ask("room_create", theirs.create(phone.person.keys)).expecting("room_joined")
+            try await guest.client.ask("room_join", guest.fields(theirs.join(keys, proof: theirs.proof)))
+                .expecting("room_joined")
+            let traces = DataMap.Traces(of: guest, keys)
+            let before = try await DataMap.search(traces)
+            let required: Set = [
+                "auth.guests.guest_id", "auth.guests.sign_key", "auth.guests.enc_key", "auth.guests.token_hash",
+                "auth.audit_events.target", "calls.listeners.listener", "calls.listeners.sign_key",
+                "calls.room_participants.participant", "calls.room_participants.enc_key", "calls.rooms.creator",
+                "calls.rooms.host",
+            ]
+            #expect(required.subtracting(before).isEmpty, "the search is blind: \(required.subtracting(before))")
+
+            if byItself {
+                try await guest.client.ask("guest_forget", guest.fields([:])).expecting("guest_forgotten")
+                #expect(try await guest.client.end().code == 1000)
+            } else {
+                try await Operators.tool("erase", guest.id, "--confirm", guest.id, "--reason", "a test")
+                #expect(try await guest.client.end().code == 4001)
+            }
+            let atOnce = try await DataMap.search(traces).filter { $0.hasPrefix("auth.") }
+            #expect(atOnce.subtracting(["auth.erasures.guest_id"]).isEmpty, "\(atOnce.sorted())")
+            let stale = try await Cluster.client(gateway: 1).ask("room_list", guest.fields([:]))
+            #expect(stale.errorCode == "NOT_REGISTERED")
+            // The others see it leave.
+            _ = try await phone.client.frame("room_event", within: .seconds(60)) { frame in
+                frame.type == "room_event" && frame.payload["event"]?.string == "left"
+                    && frame.payload["participant"]?.string == guest.id
+            }
+            // The clock of the data is moved.
+            let uuid = DataMap.Traces(of: guest, keys).texts[2]
+            _ = try await Cluster.database(
+                "UPDATE auth.erasures SET decided_at = decided_at - interval '100 s' WHERE guest_id = '\(uuid)'")
+            try await waitUntil("no part waits", within: .seconds(120)) {
+                try await Cluster.database("SELECT count(*) FROM auth.erasures WHERE guest_id = '\(uuid)'") == "0"
+            }
+            let last = try await DataMap.search(traces)
+            #expect(last.isEmpty, "\(last.sorted())")
+            let inRedis = try await DataMap.searchRedis(traces)
+            #expect(inRedis.isSubset(of: ["ratelimit", "challenge"]), "\(inRedis.sorted())")
+            let roster = try await phone.ask("live_roster", live.named).expecting("live_roster").payload
+            #expect(roster["listeners"]?.elements.isEmpty == true)
+        }
+
         /// An identity whose ban was lifted, and whom push has tried to wake.
         private static func banned(by bob: Phone) async throws -> Phone {
             let alice = try await Cluster.phone(gateway: 1)

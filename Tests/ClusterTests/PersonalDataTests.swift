@@ -170,7 +170,8 @@ enum DataMap {
     static let naming = Self.names([
         "attachments.attachments": "uploader", "attachments.links": "recipient",
         "auth.audit_events": "target note", "auth.bans": "whisper_id reason", "auth.contact_backups": "whisper_id",
-        "auth.devices": "whisper_id device_id push_token voip_token wake_secret", "auth.erasures": "whisper_id",
+        "auth.devices": "whisper_id device_id push_token voip_token wake_secret",
+        "auth.erasures": "whisper_id guest_id",
         "auth.guest_bans": "guest_id reason",
         "auth.guests": "guest_id sign_key enc_key token_hash replaced_hash",
         "auth.identities": "whisper_id sign_key enc_key", "auth.profile_members": "whisper_id",
@@ -263,7 +264,7 @@ enum DataMap {
     /// Columns that the script of the test does not fill with this person, or not for long.
     static let unreached = Self.names([
         "auth.audit_events": "note", "auth.bans": "reason", "auth.devices": "voip_token",
-        "auth.erasures": "whisper_id", "auth.guest_bans": "guest_id reason",
+        "auth.erasures": "whisper_id guest_id", "auth.guest_bans": "guest_id reason",
         "auth.guests": "guest_id sign_key enc_key token_hash replaced_hash", "auth.reports": "note review_note",
         "calls.calls": "callee", "calls.kept_bytes": "identity",
         "calls.listeners": "listener sign_key enc_key grant_from", "calls.parcels": "payload",
@@ -317,6 +318,26 @@ enum DataMap {
             self.number = 0
             self.texts = people.flatMap(\.texts)
             self.bytes = people.flatMap(\.bytes)
+        }
+
+        init(of guest: GuestClient, _ keys: Keys) {
+            // No column of numbers names a guest.
+            self.number = -1
+            let uuid = String(guest.id.dropFirst(4))
+            let (sign, enc) = (keys.signPublicKey, keys.encPublicKey)
+            var parts = [Substring]()
+            var rest = uuid[...]
+            for length in [8, 4, 4, 4, 12] {
+                parts.append(rest.prefix(length))
+                rest = rest.dropFirst(length)
+            }
+            self.texts =
+                [guest.id, uuid, parts.joined(separator: "-")]
+                + [sign, enc].flatMap { [$0.base64, Base64URL.encode($0), Self.hex($0)] }
+            self.bytes =
+                [sign, enc, Keys.sha256(Array(guest.token.utf8))]
+                + [stride(from: 0, to: 32, by: 2).map { UInt8(uuid.dropFirst($0).prefix(2), radix: 16)! }]
+                + self.texts.map { Array($0.utf8) }
         }
 
         static func hex(_ bytes: [UInt8]) -> String {

@@ -238,8 +238,8 @@ private func isAlternative(_ name: String, of frame: FrameDefinition) -> Bool {
     @Test(arguments: FrameCatalogue.all.map(\.type))
     func onlyPrivilegedFramesCarryASession(type: String) throws {
         let definition = try #require(FrameCatalogue.definition(of: type))
-        #expect((definition.sessionField != nil) == (definition.principal != .anybody))
-        #expect((definition.guestField != nil) == (definition.principal == .either))
+        #expect((definition.sessionField != nil) == [.session, .either].contains(definition.principal))
+        #expect((definition.guestField != nil) == [.guest, .either].contains(definition.principal))
         let versions = ["protocolVersion", "cryptoVersion"].map { definition.schema.index(of: $0) != nil }
         #expect(versions == [type != "ping", type != "ping"])
     }

@@ -349,7 +349,7 @@ extension LiveJob: ManyKinds {
         case .purge: .ofRooms(.random(.purge, &random))
         case .roomFrame: .ofRooms(.random(.frame, &random))
         case .membersChanged: .membersChanged(random.uuid())
-        case .erased: .erased(random.conversation(), random.whisperID())
+        case .erased: .erased(random.conversation(), random.principal())
         case .roomErased: .ofRooms(.random(.erased, &random))
         case .left:
             .left(random.conversation(), LiveConnection(node: random.node(), connection: random.connection()))

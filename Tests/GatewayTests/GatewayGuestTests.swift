@@ -141,6 +141,23 @@ import Testing
     }
 
     /// Contract §19.16: at once, and auth does not hear of it.
+    /// Auth gets the token, by which it finds the guest. Its answer ends the connection.
+    @Test func aGuestIsForgottenByItsToken() async throws {
+        try await GatewayBench.run { bench in
+            let token = String(repeating: "A", count: 43)
+            let client = try await bench.guest(.test(token: token))
+            try await client.send(
+                #"{"type":"guest_forget","payload":{"protocolVersion":1,"cryptoVersion":1,"guestToken":"\#(token)"}}"#)
+            let request = try await bench.request()
+            guard case .frame("guest_forget", let payload) = request.body else { throw TestClient.Unexpected.end }
+            #expect(request.presentedToken == Array(token.utf8) && request.session == nil)
+            #expect(!String(decoding: payload, as: UTF8.self).contains(token))
+            try await bench.tell(.answer(question: request.answer.question, .loggedOut(GuestForgotten())))
+            #expect(try await client.json().type == "guest_forgotten")
+            #expect(try await client.closeCode() == 1000)
+        }
+    }
+
     @Test(arguments: [false, true]) func aProofOnAConnectionThatIsBoundOtherwiseEndsIt(isBegun: Bool) async throws {
         try await GatewayBench.run { bench in
             let (client, _) = try await bench.boundClient()

@@ -67,6 +67,54 @@ import Testing
         }
     }
 
+    @Test func aGuestIsErasedByItsID() async throws {
+        try await AuthBench.run { bench in
+            let http = try HTTPBench(admin: bench)
+            let (id, other) = (self.alice.guestID, TestIdentity(2).guestID)
+            func wish(_ members: String, confirm: GuestID? = nil) -> String {
+                #"{\#(members),"confirm":"\#(confirm ?? id)","sentMail":"keep","reason":"asked by letter"}"#
+            }
+            let own = #""guestId":"\#(id)""#
+            #expect(try await http.post(Self.path, wish(own)).is(404, .notFound))
+            let proof = try await bench.prove(self.alice)
+            #expect(try await http.post("/admin/ban", #"{\#(own),"reason":"spam"}"#).status == 200)
+            let mismatch = try await http.post(Self.path, wish(own, confirm: other))
+            #expect(mismatch.json["reason"] as? String == "confirmationMismatch")
+            let both = own + #","whisperId":"\#(self.alice.id())""#
+            #expect(try await http.post(Self.path, wish(both)).is(400, .invalidPayload))
+            let decided = try await http.post(Self.path, wish(own))
+            #expect(decided.status == 200)
+            #expect(try await http.post(Self.path, wish(own)).text == decided.text)
+            #expect(try await bench.guest(proof.guest.tokenHash) == nil)
+            for table in ["guests", "guest_bans"] {
+                #expect(try await bench.sql("SELECT count(*) FROM auth.\(table)") == "0", "\(table)")
+            }
+            #expect(try await bench.sql("SELECT by, guest_id IS NOT NULL FROM auth.erasures") == "operator|t")
+            #expect(
+                try await bench.sql("SELECT count(*) FROM auth.audit_events a WHERE a::text LIKE '%\(id)%'") == "0")
+            // The same keys come back, and the operator erases once more.
+            _ = try await bench.prove(self.alice)
+            #expect(try await http.post(Self.path, wish(own)).status == 200)
+            #expect(try await bench.sql("SELECT count(*) FROM auth.guests") == "0")
+        }
+    }
+
+    @Test func theConsoleErasesAGuest() async throws {
+        try await AuthBench.run { bench in
+            _ = try await bench.prove(self.alice)
+            let http = try HTTPBench(admin: bench)
+            let id = "\(self.alice.guestID)"
+            let viewer = try await ConsoleBrowser(http, token: HTTPBench.viewerToken)
+            let `operator` = try await ConsoleBrowser(http, token: HTTPBench.operatorToken)
+            #expect(try await !viewer.get("/console/people?id=\(id)").text.contains("id=\"erase\""))
+            #expect(try await `operator`.get("/console/people?id=\(id)").text.contains("id=\"erase\""))
+            let answer = try await `operator`.submit(
+                "/console/erasures", ["whisperId": id, "confirm": id, "sentMail": "keep", "reason": "asked"])
+            #expect(answer.status == 303)
+            #expect(try await bench.sql("SELECT count(*) FROM auth.guests") == "0")
+        }
+    }
+
     @Test func operatorsEraseTwentyWithinAnHour() async throws {
         try await AuthBench.run { bench in
             let http = try HTTPBench(admin: bench)

@@ -152,5 +152,6 @@ package struct Auth: Sendable {
         Migration(version: 15, name: "shared tokens", sql: PackageResources._15_shared_tokens_sql),
         Migration(version: 16, name: "held about", sql: PackageResources._16_held_about_sql),
         Migration(version: 18, name: "wake secrets", sql: PackageResources._18_wake_secrets_sql),
+        Migration(version: 21, name: "guest erasures", sql: PackageResources._21_guest_erasures_sql),
     ]
 }

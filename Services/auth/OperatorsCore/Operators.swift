@@ -92,9 +92,9 @@ package struct Operators: Sendable {
             AuditEvent(.system, AuditEvent.loginRefused, target: "\(principal)"), at: self.clock.store)
     }
 
-    /// Removes reports about an identity and its ban, and empties its own reports.
-    package func forget(_ identity: WhisperID, in transaction: borrowing Transaction) async throws(StoreError) {
-        try await ErasedRecords.forget(identity, in: transaction)
+    /// Removes reports about an identity or guest and its ban, and empties its own reports.
+    package func forget(_ principal: PrincipalID, in transaction: borrowing Transaction) async throws(StoreError) {
+        try await ErasedRecords.forget(principal, in: transaction)
     }
 
     /// - Returns: when the ban of an identity ends; `nil` if it has no end, or there is none.

@@ -13,8 +13,8 @@ package enum LiveJob: Job {
     /// From auth, to all shares: somebody was taken out of this profile, or it is no more. It stands in the tables: lost, a sweep
     /// finds it later.
     case membersChanged(UUIDText)
-    /// From any calls process: the conversation still names an erased identity. The tables say so as well: lost, it comes again.
-    case erased(ConversationID, WhisperID)
+    /// From any calls process: the conversation still names an erased identity or guest. The tables say so as well: lost, it comes again.
+    case erased(ConversationID, PrincipalID)
     /// From a process of the release before, which had no stream for rooms. Its owner passes it on to `Keyspace.rooms`.
     case ofRooms(RoomJob)
 
@@ -37,10 +37,14 @@ package enum LiveJob: Job {
         case .membersChanged(let profile):
             writer.write(UInt8(5))
             writer.write(profile)
-        case .erased(let conversation, let identity):
+        case .erased(let conversation, .identity(let identity)):
             writer.write(UInt8(6))
             writer.write(conversation)
             writer.write(identity)
+        case .erased(let conversation, .guest(let guest)):
+            writer.write(UInt8(7))
+            writer.write(conversation)
+            writer.write(guest)
         case .ofRooms(let job): writer.write(job)
         }
     }
@@ -54,7 +58,8 @@ package enum LiveJob: Job {
         case 3: self = .report(try reader.read(), try reader.readList())
         case 4: self = .line(try reader.read())
         case 5: self = .membersChanged(try reader.read())
-        case 6: self = .erased(try reader.read(), try reader.read())
+        case 6: self = .erased(try reader.read(), .identity(try reader.read()))
+        case 7: self = .erased(try reader.read(), .guest(try reader.read()))
         case let kind: self = .ofRooms(try RoomJob(kind, &reader))
         }
     }

@@ -296,6 +296,10 @@ extension Answer {
         .loggedOut(type: LogoutAck.type, payload: frame.json)
     }
 
+    package static func loggedOut(_ frame: GuestForgotten) -> Answer {
+        .loggedOut(type: GuestForgotten.type, payload: frame.json)
+    }
+
     package static func loggedOut(_ frame: AccountDeleted) -> Answer {
         .loggedOut(type: AccountDeleted.type, payload: frame.json)
     }

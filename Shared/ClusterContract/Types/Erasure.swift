@@ -1,19 +1,19 @@
 package import Contract
 
-/// The wish to erase an identity (contract §20.4).
+/// The wish to erase an identity or a guest (contract §20.4).
 package struct ErasureOrder: Sendable {
     package let id = UUIDText.random()
-    package var identity: WhisperID
+    package var principal: PrincipalID
     package var sentMail: AccountDelete.SentMail
     package var origin: ErasureOperations.Origin
-    /// The epoch in which the person has signed. `nil`: an operator decides, whoever is logged in.
+    /// The epoch in which the person has signed, or the guest has asked. `nil`: an operator decides, whoever is logged in.
     package var epoch: Epoch?
 
     package init(
-        _ identity: WhisperID, sentMail: AccountDelete.SentMail, by origin: ErasureOperations.Origin,
+        _ principal: PrincipalID, sentMail: AccountDelete.SentMail, by origin: ErasureOperations.Origin,
         epoch: Epoch? = nil
     ) {
-        self.identity = identity
+        self.principal = principal
         self.sentMail = sentMail
         self.origin = origin
         self.epoch = epoch
@@ -35,26 +35,26 @@ package struct DecidedErasure: Sendable {
     }
 
     package var id: UUIDText
-    package var identity: WhisperID
+    package var principal: PrincipalID
     /// Names the erasure in the audit log.
     package var number: Int64
     package var decidedAt: Timestamp
-    /// The last epoch of the identity.
+    /// The last epoch of the identity or guest.
     package var epoch: Epoch
     /// Hashes of tokens that are worth nothing from the commit on.
-    package var sessions: [Bytes32]
+    package var tokens: [Bytes32]
     package var profiles: [LeftProfile]
 
     package init(
-        id: UUIDText, identity: WhisperID, number: Int64, decidedAt: Timestamp, epoch: Epoch, sessions: [Bytes32],
-        profiles: [LeftProfile]
+        id: UUIDText, principal: PrincipalID, number: Int64, decidedAt: Timestamp, epoch: Epoch, tokens: [Bytes32],
+        profiles: [LeftProfile] = []
     ) {
         self.id = id
-        self.identity = identity
+        self.principal = principal
         self.number = number
         self.decidedAt = decidedAt
         self.epoch = epoch
-        self.sessions = sessions
+        self.tokens = tokens
         self.profiles = profiles
     }
 }

@@ -25,6 +25,8 @@ package final class FrameDefinition: Sendable {
         case anybody
         /// An identity, by its `sessionToken`.
         case session
+        /// A guest, by its `guestToken`.
+        case guest
         /// An identity or a guest, by exactly one of `sessionToken` and `guestToken` (P of contract §14.2).
         case either
     }
@@ -130,6 +132,7 @@ package enum FrameCatalogue {
         RegisterProof.self,
         GuestBegin.self,
         GuestProof.self,
+        GuestForget.self,
         SessionRefresh.self,
         Logout.self,
         AccountDeleteBegin.self,

@@ -21,8 +21,8 @@ package enum AdminOperations {
     private static let success = HTTPOperation.Success.json(
         ObjectSchema([Field("success", .bool, about: "Always `true`.")]), sample: #"{"success":true}"#)
     /// One of the two is given.
-    private static let whisperID = TypedField.whisperID("whisperId", about: "This or `guestId`.").optional
-    private static let guestID = TypedField.guestID("guestId", about: "This or `whisperId`.").optional
+    static let whisperID = TypedField.whisperID("whisperId", about: "This or `guestId`.").optional
+    static let guestID = TypedField.guestID("guestId", about: "This or `whisperId`.").optional
     private static let why = TypedField.text("reason", Limits.banReasonCharacters)
     private static let unknown = HTTPOperation.Failure(.notFound, "There is no such identity or guest.")
     private static let invalid = HTTPOperation.Failure(.invalidPayload, "The body is not valid.")
@@ -84,7 +84,7 @@ package enum AdminOperations {
         }
     }
 
-    private static func principal(_ payload: Payload) throws(Payload.Corrupted) -> PrincipalID? {
+    static func principal(_ payload: Payload) throws(Payload.Corrupted) -> PrincipalID? {
         switch (try payload[Self.whisperID], try payload[Self.guestID]) {
         case (let identity?, nil): .identity(identity)
         case (nil, let guest?): .guest(guest)

@@ -2,27 +2,28 @@
 package enum ErasureOperations {
     /// The one who wished an erasure.
     package enum Origin: String, CaseIterable, Sendable {
-        case person, `operator`
+        case person, `operator`, guest
     }
 
-    private static let confirm = TypedField.whisperID("confirm", about: "`whisperId` again.")
-    private static let whisperID = TypedField.whisperID("whisperId")
+    private static let confirm = TypedField.text(
+        "confirm", 1...GuestID.textLength, about: "`whisperId` or `guestId` again.")
     private static let sentMail = TypedField<AccountDelete.SentMail>.choice("sentMail")
     private static let why = TypedField.text("reason", Limits.banReasonCharacters)
 
     package struct Erase: HTTPBody {
-        package let identity: WhisperID
-        package let confirmation: WhisperID
+        /// `nil` if none is named, or two are.
+        package let principal: PrincipalID?
+        package let confirmation: String
         package let sentMail: AccountDelete.SentMail
         package let reason: String
 
         package static let schema = ObjectSchema([
-            ErasureOperations.whisperID.field, ErasureOperations.confirm.field, ErasureOperations.sentMail.field,
-            ErasureOperations.why.field,
+            AdminOperations.whisperID.field, AdminOperations.guestID.field, ErasureOperations.confirm.field,
+            ErasureOperations.sentMail.field, ErasureOperations.why.field,
         ])
 
         package init(_ payload: Payload) throws(Payload.Corrupted) {
-            self.identity = try payload[ErasureOperations.whisperID]
+            self.principal = try AdminOperations.principal(payload)
             self.confirmation = try payload[ErasureOperations.confirm]
             self.sentMail = try payload[ErasureOperations.sentMail]
             self.reason = try payload[ErasureOperations.why]
@@ -43,8 +44,8 @@ package enum ErasureOperations {
         HTTPOperation(
             "createErasure", .post, "/admin/erasures",
             about: """
-                Erases an identity for good, also a banned one. Its id and keys are never taken again. The person is told nothing. \
-                Asked again while the erasure is open, the answer is the same. The audit log names the erasure, not the person.
+                Erases an identity or a guest for good, also a banned one. An identity's id and keys are never taken again; a guest's ban ends \
+                with it. The person is told nothing. `sentMail` is of no account for a guest. Asked again while the erasure is open, the answer is the same. The audit log names the erasure, not the person.
                 """,
             origin: .operators, access: .operator,
             request: (
@@ -56,10 +57,10 @@ package enum ErasureOperations {
                 sample: #"{"erasureId":"7e4f3f0a-2b0b-4b58-8f7e-6a5d0d1f9c21","decidedAt":1730000000000}"#),
             failures: [
                 .init(.invalidPayload, "The body is not valid. `confirmationMismatch`: `confirm` names somebody else."),
-                .init(.notFound, "There is no such identity."),
+                .init(.notFound, "There is no such identity or guest."),
                 .init(
                     .rateLimited,
-                    "Operators have erased \(Limits.erasuresPerHour) identities within the hour, or as many as a day allows."
+                    "Operators have erased \(Limits.erasuresPerHour) identities and guests within the hour, or as many as a day allows."
                 ),
             ]),
         HTTPOperation(

@@ -62,6 +62,7 @@ package enum ServerFrameCatalogue {
         RegisterAck.self,
         GuestChallenge.self,
         GuestAck.self,
+        GuestForgotten.self,
         SessionRefreshAck.self,
         LogoutAck.self,
         AccountDeleteChallenge.self,

@@ -132,7 +132,7 @@ enum Service: CaseIterable {
 
 /// Operators without reports and bans.
 private struct NoOperators: OperatorRecords {
-    func forget(_ identity: WhisperID, in transaction: borrowing Transaction) async throws(StoreError) {}
+    func forget(_ principal: PrincipalID, in transaction: borrowing Transaction) async throws(StoreError) {}
 
     func file(
         _ report: Report, of session: Session, question: AnswerAddress

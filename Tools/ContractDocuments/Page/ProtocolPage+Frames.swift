@@ -42,9 +42,11 @@ extension ProtocolPage {
             opening: """
                 A guest is somebody in a browser who has keys and no identity: `guest_begin` → `guest_challenge` → `guest_proof` → `guest_ack`.
                 The same keys are the same guest. It has one live token and one connection: a new proof ends the older ones (AUTH_FAILED,
-                close 4001). A guest is forgotten \(Limits.guestTTL.components.seconds / 86_400) days after it was last seen.
+                close 4001). A guest is forgotten \(Limits.guestTTL.components.seconds / 86_400) days after it was last seen, or
+                at once by `guest_forget` → `guest_forgotten`.
                 """,
-            client: ["guest_begin", "guest_proof"], server: ["guest_challenge", "guest_ack"]),
+            client: ["guest_begin", "guest_proof", "guest_forget"],
+            server: ["guest_challenge", "guest_ack", "guest_forgotten"]),
         Chapter(
             title: "Messages",
             opening: """

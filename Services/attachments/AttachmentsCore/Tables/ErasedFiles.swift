@@ -11,7 +11,8 @@ package struct ErasedFiles: ErasedRows {
 
     /// A file that is linked stays for those who may fetch it, without the uploader's name, unless the person withdraws what was sent.
     package func erase(_ erasure: OpenErasure) async throws(StoreError) -> ErasedCount {
-        let (identity, portion) = (erasure.identity, Int64(ErasureLimits.portion))
+        guard case .identity(let identity) = erasure.principal else { return .nothing }
+        let portion = Int64(ErasureLimits.portion)
         var pipeline = Pipeline()
         let links = pipeline.add(
             Statement(

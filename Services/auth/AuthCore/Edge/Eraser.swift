@@ -30,10 +30,17 @@ package struct Eraser: Sendable {
 
     /// Tells what follows from a commit. Each piece may be lost: caches end, gateways ask, and calls look at their tables.
     package func enforce(_ erasure: DecidedErasure, by origin: ErasureOperations.Origin) async {
-        self.metrics.begun[origin == .person ? .person : .operator].increment()
+        let metric: ErasureOrigin =
+            switch origin {
+            case .person: .person
+            case .operator: .operator
+            case .guest: .guest
+            }
+        self.metrics.begun[metric].increment()
         self.logger.notice("erasure decided", [.erasureId: "\(erasure.id)"])
         do throws(BusError) {
-            try await self.bus.delete(erasure.sessions.map { Keyspace.session($0) })
+            let isGuest = if case .guest = erasure.principal { true } else { false }
+            try await self.bus.delete(erasure.tokens.map { isGuest ? Keyspace.guest($0) : Keyspace.session($0) })
         } catch {
             self.logger.warning("ended tokens left in the cache", [.error: "\(error)"])
         }
@@ -43,9 +50,13 @@ package struct Eraser: Sendable {
         }
     }
 
-    /// Closes connections of the identity.
+    /// Closes connections of the identity or guest.
     package static func end(of erasure: DecidedErasure) -> ClusterNotice {
-        .sessionsEnded(erasure.identity, before: Epoch(value: erasure.epoch.value + 1), why: .replaced)
+        let next = Epoch(value: erasure.epoch.value + 1)
+        return switch erasure.principal {
+        case .identity(let identity): .sessionsEnded(identity, before: next, why: .replaced)
+        case .guest(let guest): .guestEnded(guest, before: next, why: .replaced)
+        }
     }
 
     /// The same, for an operator who has no connection of the identity.

@@ -12,14 +12,40 @@ package struct ErasureDecision: Sendable {
         self.clock = clock
     }
 
-    /// Erases the identity with the commit of this transaction, and leaves tombstones of it.
-    /// - Parameter forget: removes rows of another core that name the identity. It runs when the identity is locked.
-    /// - Returns: `nil` if there is no such identity, or it is not in the epoch of the order.
+    /// Erases the identity or guest with the commit of this transaction. An identity leaves tombstones.
+    /// - Parameter forget: removes rows of another core that name it. It runs when the identity or guest is locked.
+    /// - Returns: `nil` if there is none, or it is not in the epoch of the order.
     package func make(
         _ order: ErasureOrder, in transaction: borrowing Transaction,
         forget: (borrowing Transaction) async throws(StoreError) -> Void
     ) async throws(StoreError) -> DecidedErasure? {
-        let identity = order.identity
+        switch order.principal {
+        case .identity(let identity): try await self.make(order, of: identity, in: transaction, forget: forget)
+        case .guest(let guest): try await self.make(order, of: guest, in: transaction, forget: forget)
+        }
+    }
+
+    /// A guest leaves no tombstone: browsers make keys as they like, and everybody could fill the table.
+    private func make(
+        _ order: ErasureOrder, of guest: GuestID, in transaction: borrowing Transaction,
+        forget: (borrowing Transaction) async throws(StoreError) -> Void
+    ) async throws(StoreError) -> DecidedErasure? {
+        guard let held = try await transaction.query(ErasureTable.lock(guest, in: order.epoch)) else { return nil }
+        try await forget(transaction)
+        var erasing = Pipeline()
+        let decided = erasing.add(ErasureTable.add(order, at: self.clock.store))
+        _ = erasing.add(ErasureTable.forgetInAudit(order.id, inNotes: false))
+        erasing.add(ErasureTable.removeGuest(guest))
+        let (number, decidedAt) = try await transaction.pipeline(erasing)[decided]
+        return DecidedErasure(
+            id: order.id, principal: order.principal, number: number, decidedAt: decidedAt, epoch: held.epoch,
+            tokens: held.tokens)
+    }
+
+    private func make(
+        _ order: ErasureOrder, of identity: WhisperID, in transaction: borrowing Transaction,
+        forget: (borrowing Transaction) async throws(StoreError) -> Void
+    ) async throws(StoreError) -> DecidedErasure? {
         guard let held = try await transaction.query(ErasureTable.lock(identity, in: order.epoch)) else { return nil }
         let profiles = try await transaction.query(ErasureTable.lockProfiles(of: identity))
         try await forget(transaction)
@@ -35,7 +61,8 @@ package struct ErasureDecision: Sendable {
         try await transaction.execute(ErasureTable.removeIdentity(identity))
         let (number, decidedAt) = try answers[decided]
         return DecidedErasure(
-            id: order.id, identity: identity, number: number, decidedAt: decidedAt, epoch: held.epoch, sessions: ended,
+            id: order.id, principal: order.principal, number: number, decidedAt: decidedAt, epoch: held.epoch,
+            tokens: ended,
             profiles: profiles.map { .init(id: $0, others: others[$0] ?? []) })
     }
 }

@@ -65,9 +65,9 @@ package struct IdentityAccess: Sendable {
         }
     }
 
-    /// Erases an identity, as an operator has decided.
+    /// Erases an identity or guest, as an operator has decided.
     /// - Parameter forget: removes rows that name it, when it is locked.
-    /// - Returns: `nil` if there is no such identity.
+    /// - Returns: `nil` if there is none.
     package func erase(
         _ order: ErasureOrder, in transaction: borrowing Transaction,
         forget: (borrowing Transaction) async throws(StoreError) -> Void
@@ -81,7 +81,7 @@ package struct IdentityAccess: Sendable {
         try await self.held.document(of: identity)
     }
 
-    /// Closes what an erased identity has open.
+    /// Closes what an erased identity or guest has open.
     package func enforce(_ erasure: DecidedErasure) async {
         await self.eraser.enforce(erasure, by: .operator)
         self.eraser.close(erasure)

@@ -6,7 +6,7 @@ package import Logging
 import ServerCrypto
 package import Store
 
-/// People leave for good: `account_delete_begin` and `account_delete` (contract §20.2).
+/// People leave for good: `account_delete_begin` and `account_delete`, and guests: `guest_forget` (contract §20.2).
 package struct Leaving: Sendable {
     private let pool: PostgresPool
     private let eraser: Eraser
@@ -61,20 +61,37 @@ package struct Leaving: Sendable {
         } catch {
             return self.refused(error.rawValue)
         }
-        guard ContinuousClock.now < end else { throw .tooLate }
         let order = ErasureOrder(
-            identity, sentMail: frame.sentMail, by: .person, epoch: session.caller.epoch)
+            .identity(identity), sentMail: frame.sentMail, by: .person, epoch: session.caller.epoch)
+        guard let decided = try await self.erase(order, until: end) else { return .answer(.stale, then: nil) }
+        // The other way round the connection would hear that it was replaced before it hears the answer.
+        return .answer(.loggedOut(AccountDeleted(erasureID: decided.id)), then: Eraser.end(of: decided))
+    }
+
+    /// - Parameter guest: of the token that came with the frame; `nil` if it is nobody's.
+    package func erase(_ guest: Guest?, until end: ContinuousClock.Instant) async throws(HandlingError) -> Reaction {
+        guard let guest else { return .answer(Replies.notRegistered, then: nil) }
+        guard !guest.isBanned else { return .answer(Replies.bannedGuest, then: nil) }
+        let order = ErasureOrder(.guest(guest.id), sentMail: .keep, by: .guest, epoch: guest.epoch)
+        guard let decided = try await self.erase(order, until: end) else {
+            return .answer(Replies.notRegistered, then: nil)
+        }
+        return .answer(.loggedOut(GuestForgotten()), then: Eraser.end(of: decided))
+    }
+
+    private func erase(
+        _ order: ErasureOrder, until end: ContinuousClock.Instant
+    ) async throws(HandlingError) -> DecidedErasure? {
+        guard ContinuousClock.now < end else { throw .tooLate }
         let decided = try await atStore { () async throws(StoreError) in
             try await self.pool.persistently { transaction throws(StoreError) in
                 try await self.eraser.erase(order, in: transaction) { transaction throws(StoreError) in
-                    try await self.operators.forget(identity, in: transaction)
+                    try await self.operators.forget(order.principal, in: transaction)
                 }
             }
         }
-        guard let decided else { return .answer(.stale, then: nil) }
-        await self.eraser.enforce(decided, by: .person)
-        // The other way round the connection would hear that it was replaced before it hears the answer.
-        return .answer(.loggedOut(AccountDeleted(erasureID: decided.id)), then: Eraser.end(of: decided))
+        if let decided { await self.eraser.enforce(decided, by: order.origin) }
+        return decided
     }
 
     private func refused(_ reason: String) -> Reaction {

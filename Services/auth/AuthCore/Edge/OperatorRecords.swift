@@ -10,8 +10,8 @@ package protocol OperatorRecords: Sendable {
         _ report: Report, of session: Session, question: AnswerAddress
     ) async throws(StoreError) -> Answer
 
-    /// Removes reports about an identity and its ban, and empties its own reports. The identity is locked, and goes with this transaction.
-    func forget(_ identity: WhisperID, in transaction: borrowing Transaction) async throws(StoreError)
+    /// Removes reports about an identity or guest and its ban, and empties its own reports. It is locked, and goes with this transaction.
+    func forget(_ principal: PrincipalID, in transaction: borrowing Transaction) async throws(StoreError)
 
     /// Records that a ban has refused a login, or a guest's proof.
     func recordRefusedLogin(of principal: PrincipalID) async throws(StoreError)

@@ -19,12 +19,12 @@ package struct Reapplication: Sendable {
 
     private let pool: PostgresPool
     private let decision: ErasureDecision
-    private let forget: @Sendable (WhisperID, borrowing Transaction) async throws(StoreError) -> Void
+    private let forget: @Sendable (PrincipalID, borrowing Transaction) async throws(StoreError) -> Void
 
     /// - Parameter forget: removes rows of another core that name an identity. It runs when the identity is locked.
     package init(
         pool: PostgresPool, clock: ServiceClock = .real,
-        forget: @escaping @Sendable (WhisperID, borrowing Transaction) async throws(StoreError) -> Void
+        forget: @escaping @Sendable (PrincipalID, borrowing Transaction) async throws(StoreError) -> Void
     ) {
         self.pool = pool
         self.decision = ErasureDecision(pool: pool, clock: clock)
@@ -64,10 +64,10 @@ package struct Reapplication: Sendable {
     /// As an operator's erasure. It does not count as one: operators may need theirs.
     private func erase(_ identity: WhisperID) async throws(StoreError) -> Bool {
         // The file does not say what the person wished. Withdrawn mail that is delivered could not be called back.
-        let order = ErasureOrder(identity, sentMail: .withdraw, by: .person)
+        let order = ErasureOrder(.identity(identity), sentMail: .withdraw, by: .person)
         return try await self.pool.persistently { transaction throws(StoreError) in
             try await self.decision.make(order, in: transaction) { transaction throws(StoreError) in
-                try await self.forget(identity, transaction)
+                try await self.forget(order.principal, transaction)
             } != nil
         }
     }

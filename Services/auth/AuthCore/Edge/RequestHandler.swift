@@ -84,6 +84,11 @@ package struct RequestHandler: Sendable {
         case GuestProof.definition.type:
             guard let proof = try? GuestProof(payload) else { return self.corrupted(type, request) }
             return try await self.guests.prove(proof, node: node, connection: connection, until: end)
+        case GuestForget.definition.type:
+            guard let token = SessionToken(shown: request.presentedToken) else {
+                return .answer(Replies.notRegistered, then: nil)
+            }
+            return try await self.leaving.erase(try await self.guests.guest(token.hash), until: end)
         default:
             guard let session = request.session else { return .answer(Replies.notRegistered, then: nil) }
             return try await self.privileged(type, payload, of: session, request, until: end)

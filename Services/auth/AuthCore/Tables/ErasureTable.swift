@@ -22,6 +22,28 @@ enum ErasureTable {
             })
     }
 
+    /// The same for a guest: no proof or ban is under way at the commit.
+    /// - Returns: its epoch, and the hashes of its tokens.
+    static func lock(_ guest: GuestID, in epoch: Epoch?) -> Statement<(epoch: Epoch, tokens: [Bytes32])?> {
+        Statement(
+            """
+            SELECT epoch, token_hash, replaced_hash FROM auth.guests
+            WHERE guest_id = \(guest)
+                AND (\(epoch?.value)::int8 IS NULL OR (epoch = \(epoch?.value) AND NOT is_banned))
+            FOR UPDATE
+            """,
+            first: { row throws(StoreError) in
+                let epoch = Epoch(value: try row.next())
+                let (token, replaced): (Bytes32, Bytes32?) = (try row.next(), try row.next())
+                return (epoch, [token] + [replaced].compactMap(\.self))
+            })
+    }
+
+    static func removeGuest(_ guest: GuestID) -> SQL { "DELETE FROM auth.guests WHERE guest_id = \(guest)" }
+
+    /// Parts that keep nothing of guests. They are done from the beginning.
+    private static let partsWithoutGuests = ["router", "ledger", "calls", "push", "attachments"]
+
     /// Locks the profiles of the identity, in one order. `others` must be asked for behind it.
     static func lockProfiles(of identity: WhisperID) -> Statement<[UUIDText]> {
         Statement(
@@ -64,12 +86,22 @@ enum ErasureTable {
         "DELETE FROM auth.identities WHERE whisper_id = \(identity)"
     }
 
+    /// A guest that has come back with the same keys, and goes again while its erasure is open, begins it anew.
     /// - Returns: the erasure's number, and when it was decided.
     static func add(_ order: ErasureOrder, at now: StoreTime) -> Statement<(number: Int64, decidedAt: Timestamp)> {
-        Statement(
+        var (identity, guest): (WhisperID?, GuestID?)
+        switch order.principal {
+        case .identity(let one): identity = one
+        case .guest(let one): guest = one
+        }
+        let done = guest == nil ? [] : Self.partsWithoutGuests
+        return Statement(
             """
-            INSERT INTO auth.erasures (erasure_id, whisper_id, sent_mail, by, decided_at)
-            VALUES (\(PostgresUUID(order.id)), \(order.identity), \(order.sentMail.rawValue), \(order.origin.rawValue), \(now))
+            INSERT INTO auth.erasures (erasure_id, whisper_id, guest_id, sent_mail, by, decided_at, done)
+            VALUES (\(PostgresUUID(order.id)), \(identity), \(guest), \(order.sentMail.rawValue),
+                \(order.origin.rawValue), \(now), \(done)::text[])
+            ON CONFLICT (guest_id) DO UPDATE SET erasure_id = excluded.erasure_id, by = excluded.by,
+                decided_at = excluded.decided_at, done = excluded.done
             RETURNING number, decided_at
             """,
             decode: { rows throws(StoreError) in
@@ -114,7 +146,7 @@ package struct FinishedErasures: ExpiringTable {
             """
             DELETE FROM auth.erasures WHERE erasure_id IN (
                 SELECT erasure_id FROM auth.erasures
-                WHERE decided_at <= \(now - AuthLimits.finishedErasureLife) AND finished_at IS NOT NULL
+                WHERE (decided_at <= \(now - AuthLimits.finishedErasureLife) OR by = 'guest') AND finished_at IS NOT NULL
                 LIMIT \(Int64(limit)) FOR UPDATE SKIP LOCKED)
             """)
     }
@@ -124,7 +156,7 @@ package struct FinishedErasures: ExpiringTable {
     package func open(at now: StoreTime) async throws(StoreError) -> (count: Int64, oldestSeconds: Int64) {
         var row = try await self.pool.query(
             """
-            SELECT count(*), coalesce(extract(epoch FROM \(now) - min(decided_at))::int8, 0) FROM auth.erasures_open
+            SELECT count(*), coalesce(extract(epoch FROM \(now) - min(decided_at))::int8, 0) FROM auth.erasures_unfinished
             WHERE NOT done @> array_remove(auth.erasure_parts(), 'ledger') OR decided_at <= \(now - AuthLimits.ledgerWalkedWithin)
             """)[0]
         return (try row.next(), try row.next())

@@ -137,7 +137,7 @@ package struct GuestTable: Sendable {
 }
 
 /// Guests have no peers: nobody is taken out of the count. When there is little room left, guests go early that came once and whose token
-/// has ended: with the same keys they are the same guest again (contract §14.3).
+/// has ended: with the same keys they are the same guest again (contract §14.3). Erasures that guests have asked for count, too.
 extension GuestTable: StrangerTable {
     package static let store = StrangerStore.guests
     package static let firstKey = ""
@@ -165,8 +165,8 @@ extension GuestTable: StrangerTable {
     package func recount(olderThan age: Duration) async throws(StoreError) {
         try await self.pool.execute(
             """
-            UPDATE auth.stranger_bytes SET counted_at = now(), bytes = (
-                SELECT count(*) * \(AuthLimits.guestBytes) FROM auth.guests)
+            UPDATE auth.stranger_bytes SET counted_at = now(), bytes = \(AuthLimits.guestBytes) * (
+                (SELECT count(*) FROM auth.guests) + (SELECT count(*) FROM auth.erasures WHERE by = 'guest'))
             WHERE store = 'guests' AND counted_at <= \(StoreTime.now - age)
             """)
     }

@@ -12,9 +12,9 @@ package protocol Identities: Sendable {
     /// - Returns: whether it exists. It need not have been banned.
     func unban(_ principal: PrincipalID, in transaction: borrowing Transaction) async throws(StoreError) -> Bool
 
-    /// Erases an identity, as an operator has decided.
+    /// Erases an identity or guest, as an operator has decided.
     /// - Parameter forget: removes rows that name it, when it is locked.
-    /// - Returns: `nil` if there is no such identity.
+    /// - Returns: `nil` if there is none.
     func erase(
         _ order: ErasureOrder, in transaction: borrowing Transaction,
         forget: (borrowing Transaction) async throws(StoreError) -> Void
@@ -24,7 +24,7 @@ package protocol Identities: Sendable {
     /// - Returns: `nil` if there is no such identity.
     func document(of identity: WhisperID) async throws(StoreError) -> [UInt8]?
 
-    /// Closes what an erased identity has open. Called after the commit.
+    /// Closes what an erased identity or guest has open. Called after the commit.
     func enforce(_ erasure: DecidedErasure) async
 
     /// - Returns: nil if there is no such identity.

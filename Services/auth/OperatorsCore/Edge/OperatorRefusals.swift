@@ -12,7 +12,7 @@ extension HTTPRefusal {
 
     package static let unknownErasure = HTTPRefusal(.notFound, "there is no such erasure")
     package static let confirmationMismatch = HTTPRefusal(
-        .invalidPayload, "confirm: names somebody else than whisperId", reason: .confirmationMismatch)
+        .invalidPayload, "confirm: names somebody else", reason: .confirmationMismatch)
     package static let tooManyErasures = HTTPRefusal(
         .rateLimited, "operators have ordered as many erasures as may be for now",
         retryAfter: OperatorsLimits.erasureRetryAfter.components.seconds)

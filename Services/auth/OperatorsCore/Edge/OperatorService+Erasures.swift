@@ -22,8 +22,9 @@ extension OperatorService {
         _ wish: ErasureOperations.Erase, _ call: inout AdminGate.Call
     ) async throws(HTTPRefusal) -> Decision {
         // No target: the audit log must not name the person.
-        guard wish.identity == wish.confirmation else { throw .confirmationMismatch }
-        let order = ErasureOrder(wish.identity, sentMail: wish.sentMail, by: .operator)
+        guard let principal = wish.principal else { throw .notOneOfTwoIDs }
+        guard "\(principal)" == wish.confirmation else { throw .confirmationMismatch }
+        let order = ErasureOrder(principal, sentMail: wish.sentMail, by: .operator)
         var event = call.event
         event.note = wish.reason
         let recorded = event
@@ -31,7 +32,7 @@ extension OperatorService {
             try await self.order(order, recording: recorded, in: transaction)
         }
         switch ordering {
-        case .unknown: throw .unknownIdentity
+        case .unknown: throw .unknown(principal)
         case .tooMany: throw .tooManyErasures
         case .open(let decision): return decision
         case .decided(let erasure):
@@ -47,14 +48,14 @@ extension OperatorService {
         let now = self.clock.store
         var reading = Pipeline()
         reading.add(ErasedRecords.lock)
-        let open = reading.add(ErasedRecords.open(of: order.identity))
+        let open = reading.add(ErasedRecords.open(of: order.principal))
         let ordered = reading.add(ErasedRecords.ordered(at: now))
         let found = try await transaction.pipeline(reading)
         if let open = try found[open] { return .open(Decision(id: open.id, decidedAt: open.decidedAt)) }
         let (hour, day) = try found[ordered]
         guard hour < Limits.erasuresPerHour, day < self.erasuresPerDay else { return .tooMany }
         let decided = try await self.identities.erase(order, in: transaction) { transaction throws(StoreError) in
-            try await ErasedRecords.forget(order.identity, in: transaction)
+            try await ErasedRecords.forget(order.principal, in: transaction)
         }
         guard let decided else { return .unknown }
         var event = event

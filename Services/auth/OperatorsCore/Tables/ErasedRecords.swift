@@ -18,10 +18,17 @@ package struct ErasedRecords: Sendable {
 
     package init(_ pool: PostgresPool) { self.pool = pool }
 
-    /// The evidence of reports about the person goes with them. Reports by the person keep reason and status.
+    /// The evidence of reports about the person goes with them. Reports by the person keep reason and status. Nobody reports guests.
     package static func forget(
-        _ identity: WhisperID, in transaction: borrowing Transaction
+        _ principal: PrincipalID, in transaction: borrowing Transaction
     ) async throws(StoreError) {
+        let identity: WhisperID
+        switch principal {
+        case .identity(let one): identity = one
+        case .guest(let guest):
+            try await transaction.execute("DELETE FROM auth.guest_bans WHERE guest_id = \(guest)")
+            return
+        }
         var pipeline = Pipeline()
         pipeline.add("DELETE FROM auth.bans WHERE whisper_id = \(identity)")
         pipeline.add("DELETE FROM auth.reports WHERE target = \(identity)")
@@ -49,10 +56,22 @@ package struct ErasedRecords: Sendable {
             })
     }
 
-    /// The open erasure of an identity.
-    static func open(of identity: WhisperID) -> Statement<(id: UUIDText, number: Int64, decidedAt: Timestamp)?> {
-        Statement(
-            "SELECT erasure_id, number, decided_at FROM auth.erasures WHERE whisper_id = \(identity)",
+    /// The open erasure of an identity, or of a guest that has not come back meanwhile.
+    static func open(
+        of principal: PrincipalID
+    ) -> Statement<(id: UUIDText, number: Int64, decidedAt: Timestamp)?> {
+        let whose: SQL =
+            switch principal {
+            case .identity(let identity):
+                "SELECT erasure_id, number, decided_at FROM auth.erasures WHERE whisper_id = \(identity)"
+            case .guest(let guest):
+                """
+                SELECT erasure_id, number, decided_at FROM auth.erasures
+                WHERE guest_id = \(guest) AND NOT EXISTS (SELECT FROM auth.guests WHERE guest_id = \(guest))
+                """
+            }
+        return Statement(
+            whose,
             first: { row throws(StoreError) in
                 (UUIDText(try row.next(PostgresUUID.self)), try row.next(), try row.next())
             })

@@ -16,7 +16,7 @@ package struct ErasedCalls: ErasedRows {
     }
 
     package func erase(_ erasure: OpenErasure) async throws(StoreError) -> ErasedCount {
-        let identity = erasure.identity
+        guard case .identity(let identity) = erasure.principal else { return .nothing }
         var pipeline = Pipeline()
         let shares = pipeline.add(
             Statement<[Int16]>(

@@ -11,7 +11,7 @@ struct LiveBatch {
         case report(NodeID, [LiveReportEntry], LiveShare)
         case line(LiveLine)
         case membersChanged(UUIDText)
-        case erased(ConversationID, WhisperID)
+        case erased(ConversationID, PrincipalID)
         /// Needs nothing but its answer.
         case refused(Refusal, AnswerAddress)
     }

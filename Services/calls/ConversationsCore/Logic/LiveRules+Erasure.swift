@@ -1,15 +1,16 @@
 package import Contract
 
 extension LiveRules {
-    /// An identity was erased: the conversation names it no longer (contract §20.3). Doing it twice changes nothing.
-    package mutating func erased(_ identity: WhisperID, from id: ConversationID) {
+    /// An identity or guest was erased: the conversation names it no longer (contract §20.3). Doing it twice changes nothing.
+    package mutating func erased(_ listener: PrincipalID, from id: ConversationID) {
         self.endWithoutProfile(id)
         guard var conversation = self.book[id], let heir = self.facts.members[conversation.profile]?.min() else {
             return
         }
         let before = conversation
-        let listener = PrincipalID.identity(identity)
-        if conversation.stream?.holder == identity { self.end(&conversation, because: .stopped, by: nil) }
+        if case .identity(let identity) = listener, conversation.stream?.holder == identity {
+            self.end(&conversation, because: .stopped, by: nil)
+        }
         conversation.waitsNoLonger(listener)
         conversation.attendances[listener] = nil
         if conversation.listeners.removeValue(forKey: listener) != nil {
@@ -20,8 +21,10 @@ extension LiveRules {
             conversation.listeners[id]?.grant = nil
             conversation.listeners[id]?.generation = 0
         }
-        if conversation.lastHolder == identity { conversation.lastHolder = nil }
-        if conversation.creator == identity { conversation.creator = heir }
+        if case .identity(let identity) = listener {
+            if conversation.lastHolder == identity { conversation.lastHolder = nil }
+            if conversation.creator == identity { conversation.creator = heir }
+        }
         if conversation != before { self.put(conversation) }
     }
 }

@@ -4,7 +4,7 @@ import Contract
 import Participants
 package import Store
 
-/// Rows that name an erased identity in live conversations (contract §20.3). Owners of conversations hear of what they keep in memory. Ended
+/// Rows that name an erased identity or guest in live conversations (contract §20.3). Owners of conversations hear of what they keep in memory. Ended
 /// streams, and what is counted of transcripts, are in no memory.
 package struct ErasedConversations: ErasedRows {
     package static let part = ErasurePart.live
@@ -18,16 +18,19 @@ package struct ErasedConversations: ErasedRows {
     }
 
     package func erase(_ erasure: OpenErasure) async throws(StoreError) -> ErasedCount {
-        let identity = erasure.identity
         var pipeline = Pipeline()
-        let conversations = pipeline.add(Self.naming(identity))
-        let changed = [Self.emptyStreams(of: identity), Self.emptyShares(of: identity), Self.passOnBytes(of: identity)]
-            .map { pipeline.add(Statement(affecting: $0)) }
+        let conversations = pipeline.add(Self.naming(erasure.principal))
+        let changes: [SQL] =
+            switch erasure.principal {
+            case .identity(let one): [Self.emptyStreams(of: one), Self.emptyShares(of: one), Self.passOnBytes(of: one)]
+            case .guest: []
+            }
+        let changed = changes.map { pipeline.add(Statement(affecting: $0)) }
         let found = try await self.pool.pipeline(pipeline)
         let named = try found[conversations]
         for id in named {
             self.bus.append(
-                LiveJob.erased(id, identity), to: Keyspace.live(LiveShare(of: id)), failed: { _ in })
+                LiveJob.erased(id, erasure.principal), to: Keyspace.live(LiveShare(of: id)), failed: { _ in })
         }
         var removed = 0
         for ticket in changed { removed += try found[ticket] }
@@ -35,12 +38,20 @@ package struct ErasedConversations: ErasedRows {
     }
 
     /// Conversations that name it in what their owner has in memory.
-    private static func naming(_ identity: WhisperID) -> Statement<[ConversationID]> {
-        Statement(
+    private static func naming(_ principal: PrincipalID) -> Statement<[ConversationID]> {
+        guard case .identity(let identity) = principal else {
+            return Statement(
+                """
+                SELECT conversation_id FROM calls.listeners WHERE listener = \(principal.storedUUID) AND is_guest
+                LIMIT \(Int64(ErasureLimits.portion))
+                """,
+                each: { row throws(StoreError) in try LiveTable.id(&row) })
+        }
+        return Statement(
             """
             SELECT conversation_id FROM calls.conversations WHERE creator = \(identity) OR last_holder = \(identity)
             UNION SELECT conversation_id FROM calls.listeners
-                WHERE listener = \(PrincipalID.identity(identity).storedUUID) AND NOT is_guest
+                WHERE listener = \(principal.storedUUID) AND NOT is_guest
             UNION SELECT conversation_id FROM calls.listeners WHERE grant_from = \(identity)
             UNION SELECT conversation_id FROM calls.streams WHERE holder = \(identity) AND state <> 'ended'
             LIMIT \(Int64(ErasureLimits.portion))

@@ -130,6 +130,7 @@ extension Gateway {
         switch frame.definition.route {
         case .gateway: self.answer(frame, on: connection)
         case .share, .ownShare: self.liveControl.received(frame, of: .guest(guest), on: connection, self)
+        case .service(.auth): self.requests.ask(.auth, frame, session: nil, on: connection, self)
         case .service, .mailbox, .ownMailbox:
             // These take no frames of guests.
             self.refuseUnhandled(frame, on: connection)

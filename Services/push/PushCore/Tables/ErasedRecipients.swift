@@ -9,14 +9,15 @@ package struct ErasedRecipients: ErasedRows {
     package init(_ pool: PostgresPool) { self.pool = pool }
 
     package func erase(_ erasure: OpenErasure) async throws(StoreError) -> ErasedCount {
+        guard case .identity(let identity) = erasure.principal else { return .nothing }
         var pipeline = Pipeline()
         let recipients = pipeline.add(
-            Statement(affecting: "DELETE FROM push.recipients WHERE recipient = \(erasure.identity)"))
+            Statement(affecting: "DELETE FROM push.recipients WHERE recipient = \(identity)"))
         let letters = pipeline.add(
             Statement(
                 affecting: """
                     DELETE FROM push.dead_letters WHERE number IN (
-                        SELECT number FROM push.dead_letters WHERE recipient = \(erasure.identity)
+                        SELECT number FROM push.dead_letters WHERE recipient = \(identity)
                         LIMIT \(Int64(ErasureLimits.portion)))
                     """))
         let erased = try await self.pool.pipeline(pipeline)

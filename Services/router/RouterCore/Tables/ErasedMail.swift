@@ -22,7 +22,7 @@ package struct ErasedMail: ErasedRows {
     }
 
     package func erase(_ erasure: OpenErasure) async throws(StoreError) -> ErasedCount {
-        let identity = erasure.identity
+        guard case .identity(let identity) = erasure.principal else { return .nothing }
         var found = ErasedCount(removed: 0, waiting: Int(try await self.pool.query(Self.waiting(for: identity))))
         if found.waiting > 0 { try await self.expire(identity) }
         // One statement at a time: none of them holds a lock while it waits for another.
@@ -33,19 +33,19 @@ package struct ErasedMail: ErasedRows {
         if erasure.withdraws { found.removed += try await self.pool.execute(Self.withdrawal(of: identity)) }
         found.removed += try await self.groups.forgetInEvents(identity)
         // Rows under a lock were left out.
-        if found.removed == 0 { found.waiting += Int(try await self.pool.query(Self.locked(of: erasure))) }
+        if found.removed == 0 { found.waiting += Int(try await self.pool.query(Self.locked(of: identity, erasure))) }
         return found
     }
 
-    private static func locked(of erasure: OpenErasure) -> Statement<Int64> {
+    private static func locked(of identity: WhisperID, _ erasure: OpenErasure) -> Statement<Int64> {
         Statement(
             value: """
                 SELECT (SELECT count(*) FROM (
-                        SELECT FROM router.outcomes WHERE sender = \(erasure.identity) LIMIT 1) o)
+                        SELECT FROM router.outcomes WHERE sender = \(identity) LIMIT 1) o)
                     + (SELECT count(*) FROM (
-                        SELECT FROM router.group_news WHERE member = \(erasure.identity) LIMIT 1) n)
+                        SELECT FROM router.group_news WHERE member = \(identity) LIMIT 1) n)
                     + (SELECT count(*) FROM (
-                        SELECT FROM router.mailbox WHERE \(erasure.withdraws) AND sender = \(erasure.identity) LIMIT 1) m)
+                        SELECT FROM router.mailbox WHERE \(erasure.withdraws) AND sender = \(identity) LIMIT 1) m)
                 """)
     }
 

@@ -42,8 +42,8 @@ extension ConsoleRoutes {
     func erase(
         _ visit: Visit, _ form: URLEncodedForm, _ call: inout AdminGate.Call
     ) async throws(HTTPRefusal) -> String {
-        var json = JSONWriter()
-        for name in ["whisperId", "confirm", "sentMail", "reason"] as [StaticString] {
+        var json = Self.principal(form)
+        for name in ["confirm", "sentMail", "reason"] as [StaticString] {
             json.add(name, form.filled("\(name)"))
         }
         _ = try await self.service.erase(try JSONBody.read(in: json.finished()), &call)

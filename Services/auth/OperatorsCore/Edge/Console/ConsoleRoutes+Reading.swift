@@ -50,6 +50,9 @@ extension ConsoleRoutes {
     }
 
     func people(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
+        if let text = visit.query.filled("id"), let guest = GuestID(text.lowercased()) {
+            return .people(asked: text, guest, of: visit.session)
+        }
         let lookUp = try await self.lookUp("getIdentity", visit) { text, call async throws(HTTPRefusal) in
             guard let id = WhisperID(text.uppercased()) else { throw .badParameter("whisperId") }
             return try await self.service.person(id, &call)

@@ -9,14 +9,33 @@ extension ConsolePage {
         ConsolePage(
             .people, title: "People", status: lookUp.refusal?.status ?? .ok,
             body: """
-                \(self.heading("People", "One identity in numbers, by its Whisper ID. There is no list of people and no search by name."))
-                <form method="get" action="/console/people" class="card actions">
-                <input name="id" id="id" class="id" required maxlength="40" value="\(asked)" placeholder="WSP-XXXX-XXXX-XXXX" aria-label="Whisper ID" autocomplete="off" spellcheck="false">
-                <button id="find" class="main">Look up</button>
-                </form>
+                \(self.opening(asked: asked))
                 \(lookUp.refusal.map { self.problem($0) })
                 \(lookUp.found.map { self.person($0, of: session, at: now) })
                 """)
+    }
+
+    /// Nothing is looked up: a guest has no numbers.
+    package static func people(asked: String, _ guest: GuestID, of session: ConsoleSession) -> ConsolePage {
+        ConsolePage(
+            .people, title: "People",
+            body: """
+                \(self.opening(asked: asked))
+                <div class="stack"><article class="card delivery" id="guest">
+                <header><h2 class="parties">\("\(guest)")</h2><p>A guest: a browser with keys and without an identity.</p></header>
+                </article>
+                \(session.role >= .operator ? self.erase(.guest(guest), of: session) : nil)</div>
+                """)
+    }
+
+    private static func opening(asked: String) -> HTML {
+        """
+        \(self.heading("People", "One identity in numbers, by its Whisper ID; or a guest. There is no list of people and no search by name."))
+        <form method="get" action="/console/people" class="card actions">
+        <input name="id" id="id" class="id" required maxlength="40" value="\(asked)" placeholder="WSP-XXXX-XXXX-XXXX" aria-label="Whisper ID, or id of a guest" autocomplete="off" spellcheck="false">
+        <button id="find" class="main">Look up</button>
+        </form>
+        """
     }
 
     private static func person(_ person: PersonViews.Person, of session: ConsoleSession, at now: Timestamp) -> HTML {
@@ -39,7 +58,7 @@ extension ConsolePage {
         """
         \(self.export(person.id, of: session))
         \(person.isBanned ? self.unban(person.id, of: session) : self.ban(person.id, of: session))
-        \(self.erase(person.id, of: session))
+        \(self.erase(.identity(person.id), of: session))
         """
     }
 
@@ -76,16 +95,30 @@ extension ConsolePage {
         """
     }
 
-    private static func erase(_ id: WhisperID, of session: ConsoleSession) -> HTML {
-        """
-        <section class="card change danger"><h2>Erase for good</h2>
-        <p>This removes the identity and what the server keeps of it. Nobody can undo it, and the id and keys are never taken again. The person is told nothing.</p>
-        <form method="post" action="/console/erasures" class="actions" id="erase">\(self.formToken(of: session))
-        <input type="hidden" name="whisperId" value="\(id)">
-        <input name="confirm" class="id" required maxlength="20" pattern=" *WSP-[A-Z2-7]{4}-[A-Z2-7]{4}-[A-Z2-7]{4} *" placeholder="The same ID again" aria-label="The same Whisper ID again" autocomplete="off" spellcheck="false">
-        <select name="sentMail" aria-label="Messages that wait for others"><option value="keep">Messages that wait are delivered</option><option value="withdraw">Messages that wait are withdrawn</option></select>
-        <input name="reason" required maxlength="\(Limits.banReasonCharacters.upperBound)" placeholder="Reason, without the ID" aria-label="Reason for the erasure">
-        <button class="danger">Erase for good</button></form></section>
-        """
+    private static func erase(_ id: PrincipalID, of session: ConsoleSession) -> HTML {
+        let shown = "\(id)"
+        let (effect, pattern): (HTML, HTML) =
+            switch id {
+            case .identity:
+                (
+                    "This removes the identity and what the server keeps of it. Nobody can undo it, and the id and keys are never taken again.",
+                    " *WSP-[A-Z2-7]{4}-[A-Z2-7]{4}-[A-Z2-7]{4} *"
+                )
+            case .guest:
+                (
+                    "This removes the guest and what the server keeps of it, also a ban. Nobody can undo it. The same browser may come again.",
+                    " *gst-[0-9a-f]{32} *"
+                )
+            }
+        return """
+            <section class="card change danger"><h2>Erase for good</h2>
+            <p>\(effect) The person is told nothing.</p>
+            <form method="post" action="/console/erasures" class="actions" id="erase">\(self.formToken(of: session))
+            <input type="hidden" name="whisperId" value="\(shown)">
+            <input name="confirm" class="id" required maxlength="40" pattern="\(pattern)" placeholder="The same ID again" aria-label="The same ID again" autocomplete="off" spellcheck="false">
+            <select name="sentMail" aria-label="Messages that wait for others"><option value="keep">Messages that wait are delivered</option><option value="withdraw">Messages that wait are withdrawn</option></select>
+            <input name="reason" required maxlength="\(Limits.banReasonCharacters.upperBound)" placeholder="Reason, without the ID" aria-label="Reason for the erasure">
+            <button class="danger">Erase for good</button></form></section>
+            """
     }
 }

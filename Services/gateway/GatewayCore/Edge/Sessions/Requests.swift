@@ -75,7 +75,8 @@ final class Requests {
         }
         let token: [UInt8] =
             frame.definition.passesToken
-            ? frame.payload.withText(frame.definition.sessionField!) { Array($0) } : []
+            ? frame.payload.withText((frame.definition.sessionField ?? frame.definition.guestField)!) { Array($0) }
+            : []
         self.send(
             ServiceRequest(
                 answer: AnswerAddress(node: self.node, question: number), connection: connection.id, session: session,
