@@ -33,12 +33,21 @@ export class Guest {
    */
   static async ofThisBrowser(entry = "guest", isNew = false) {
     const fresh = await freshPairs();
-    // A page that holds a lock is not frozen when one leaves it. Frozen in a step, it would keep the database from all others.
-    const pairs = await navigator.locks.request(database, () => storedPairs(entry, fresh, isNew));
+    const pairs = (await storedPairs(entry, fresh, isNew)) ?? fresh;
     const raw = async (key) => new Uint8Array(await crypto.subtle.exportKey("raw", key));
     const signPublicKey = await raw(pairs.sign.publicKey);
     const encPublicKey = await raw(pairs.enc.publicKey);
     return new Guest(pairs, await guestID(signPublicKey, encPublicKey), signPublicKey, encPublicKey);
+  }
+
+  /** Whether this browser has keys of a guest. @returns {Promise<boolean>} */
+  static async isStored(entry) {
+    return Boolean(await inStore((objects) => result(objects.count(entry))));
+  }
+
+  /** The next visitor is another guest. */
+  static forget(entry) {
+    return inStore((objects) => result(objects.delete(entry)));
   }
 
   /** Signs 32 bytes or a digest. @returns {Promise<string>} base64 */
@@ -64,23 +73,30 @@ const freshPairs = async () => ({
 });
 
 /** The stored pairs, or `fresh`, which are then stored. Tabs that open together get the same, if nobody `isNew`. @param {Pairs} fresh */
-async function storedPairs(entry, fresh, isNew) {
-  for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
-    try {
-      const opening = indexedDB.open(database, 1);
-      opening.onupgradeneeded = () => opening.result.createObjectStore(store);
-      const opened = await result(opening);
-      const objects = opened.transaction(store, "readwrite").objectStore(store);
-      const stored = isNew ? undefined : await result(objects.get(entry));
-      if (!stored) await result(objects.put(fresh, entry));
-      opened.close();
-      return stored ?? fresh;
-    } catch {
-      // Tried again, or not stored at all.
+const storedPairs = (entry, fresh, isNew) =>
+  inStore(async (objects) => {
+    const stored = isNew ? undefined : await result(objects.get(entry));
+    if (!stored) await result(objects.put(fresh, entry));
+    return stored ?? fresh;
+  });
+
+/** @template T @param {(objects: IDBObjectStore) => Promise<T>} work @returns {Promise<T | undefined>} undefined if nothing is stored */
+const inStore = (work) =>
+  // A page that holds a lock is not frozen when one leaves it. Frozen in a step, it would keep the database from all others.
+  navigator.locks.request(database, async () => {
+    for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
+      try {
+        const opening = indexedDB.open(database, 1);
+        opening.onupgradeneeded = () => opening.result.createObjectStore(store);
+        const opened = await result(opening);
+        const done = await work(opened.transaction(store, "readwrite").objectStore(store));
+        opened.close();
+        return done;
+      } catch {
+        // Tried again, or not stored at all.
+      }
     }
-  }
-  return fresh;
-}
+  });
 
 /** @param {IDBRequest} request */
 const result = (request) =>

@@ -1,6 +1,7 @@
 // The page of rooms: come in by a code or a link, or start a room, and talk with those who are there.
 import { toBase64URL } from "./bytes.js";
 import { roomSecret } from "./crypto.js";
+import { forget } from "./forget.js";
 import { Guest } from "./guest.js";
 import { Room } from "./room.js";
 import { bindAppearance, loadSettings, storeSettings } from "./settings.js";
@@ -27,6 +28,8 @@ const counted = (count) => (count === 1 ? "1 message" : `${count} messages`);
 /** By state, or by state and reason. */
 const words = {
   entry: "",
+  "entry kept": "You aren't forgotten yet: the server didn't answer. Try again.",
+  forgotten: "You're forgotten: the server has erased you, and this browser has no name and keys of yours. Reload the page to start anew.",
   "entry limited": "Too many codes were tried. Wait a minute.",
   "entry same": "You are already in this room in another tab.",
   "entry other": "You are in another room in another tab. Leave it there first.",
@@ -150,7 +153,8 @@ export async function run() {
     }
   };
   let latest;
-  const room = new Room(await Guest.ofThisBrowser("room"), {
+  const guest = await Guest.ofThisBrowser("room");
+  const room = new Room(guest, {
     changed: show,
     message: (seat, text) => add(seat, text),
     delivered,
@@ -209,6 +213,11 @@ export async function run() {
       secret = roomSecret();
       room.create(id, secret, Math.min(8, Math.max(2, Math.trunc(find("#seats").value))));
     });
+  };
+  find("#forget").onclick = async () => {
+    show("connecting");
+    const isDone = await forget("room", settings, guest);
+    show(isDone ? "forgotten" : "entry", "kept");
   };
   find("#use-here").onclick = () => room.useHere();
   find("#leave").onclick = async () => {

@@ -2,6 +2,7 @@
 import { ask, pause } from "./ask.js";
 import { toBase64 } from "./bytes.js";
 import { isName, openInfo, readLink } from "./crypto.js";
+import { forget } from "./forget.js";
 import { Guest } from "./guest.js";
 import { Listening } from "./listening.js";
 import { loadSettings, storeSettings } from "./settings.js";
@@ -34,6 +35,7 @@ export async function run() {
 
   /** @type {Listening} of whoever has joined last */
   let listening;
+  let guest;
   const changed = (state, reason, note) => {
     // Nobody has to start again because of one wrong letter: the form comes back as it was.
     const isWrong = reason === "passcode";
@@ -45,7 +47,8 @@ export async function run() {
     sounds.allow();
     text.clear();
     if (isNew || !listening) {
-      listening = new Listening(link, info, await Guest.ofThisBrowser("guest", isNew), {
+      guest = await Guest.ofThisBrowser("guest", isNew);
+      listening = new Listening(link, info, guest, {
         changed,
         transcribed: (isTranscribed) => (view.isTranscribed = isTranscribed),
         act: (action) => act(action, { view, text, sounds, speech }),
@@ -56,6 +59,11 @@ export async function run() {
     listening.begin(words);
   });
   find("#leave").onclick = () => listening.leave();
+  find("#forget").onclick = async () => {
+    view.show("connecting");
+    if (await forget("guest", settings, guest)) view.show("forgotten");
+    else changed("consent", "kept");
+  };
   find("#use-here").onclick = () => listening.useHere();
   find("#again").onclick = () => changed("consent");
   for (const button of document.querySelectorAll("[data-want]")) button.onclick = () => raise(button, listening);

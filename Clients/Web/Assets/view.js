@@ -34,6 +34,8 @@ function words(state, reason, who) {
       return "You are listening in another tab or window now.";
     case "offline":
       return "Can't reach the server. Trying again…";
+    case "forgotten":
+      return "You're forgotten: the server has erased you, and this browser has no name and keys of yours. Reload the page to start anew.";
     case "notfound":
       return "This link is incomplete or has expired. Ask for a new one.";
     default:
@@ -47,6 +49,7 @@ const refusals = (who) => ({
   removed: sentence`${who} removed you.`,
   expired: sentence`${who} did not answer.`,
   banned: "This browser may not listen any more.",
+  kept: "You aren't forgotten yet: the server didn't answer. Try again.",
 });
 
 export class View {

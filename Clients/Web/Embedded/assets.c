@@ -28,6 +28,9 @@ static const struct web_asset assets[] = {
     {"door.js", (const unsigned char[]) {
 #embed "../Assets/door.js" suffix(, 0)
     }},
+    {"forget.js", (const unsigned char[]) {
+#embed "../Assets/forget.js" suffix(, 0)
+    }},
     {"guest.js", (const unsigned char[]) {
 #embed "../Assets/guest.js" suffix(, 0)
     }},

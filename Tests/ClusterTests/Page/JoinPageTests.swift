@@ -47,6 +47,32 @@ extension PageCluster {
         }
     }
 
+    /// The room ends with its last seat, and no keys of the browser are left.
+    @Test func whoeverIsForgottenOnThePageOfRoomsHasNoKeysThere() async throws {
+        try await JoinPage.windows(1) { pages in
+            let (page, browser) = (pages[0], pages[0].browser)
+            let room = try #require(JoinPage.roomID(in: try await page.create().link))
+            let guest = try await Cluster.database(
+                "SELECT participant FROM calls.room_participants WHERE room_id = '\(room)' AND is_guest")
+            #expect(!guest.isEmpty)
+            try await browser.click("#leave")
+            try await page.reaches("entry")
+            try await browser.click("#forget")
+            try await page.reaches("forgotten")
+            try await page.says("You're forgotten")
+            #expect(
+                try await Cluster.database("SELECT count(*) FROM auth.guests WHERE guest_id = '\(guest)'") == "0")
+            let keys = try await browser.asyncValue(
+                of: """
+                    const open = (request) => new Promise((done) => (request.onsuccess = () => done(request.result)));
+                    const database = await open(indexedDB.open("whisper", 1));
+                    return open(database.transaction("keys").objectStore("keys").getAllKeys());
+                    """)
+            #expect(keys.elements.isEmpty)
+            #expect(try await browser.complaints() == [])
+        }
+    }
+
     /// Three in a mesh. The link vouches for those who came by it. The code vouches for nobody.
     @Test func aLinkVouchesForWhoeverHasIt() async throws {
         try await JoinPage.windows(3) { pages in

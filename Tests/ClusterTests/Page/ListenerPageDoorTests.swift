@@ -91,6 +91,37 @@ extension PageCluster {
         await alice.end()
     }
 
+    /// The server erases the guest, the browser its keys and name: whoever asks next is somebody new.
+    @Test func whoeverIsForgottenIsSomebodyNewAfterwards() async throws {
+        let alice = try await PageWhisperer()
+        try await alice.start()
+        try await Browser.open { browser in
+            let page = try await ListenerPage.open(alice.link(), in: browser)
+            try await page.join()
+            let knock = try await alice.knock()
+            await alice.admit(knock)
+            try await page.reaches("connected")
+            try await browser.click("#leave")
+            try await page.reaches("consent")
+            try await browser.click("#forget")
+            try await page.reaches("forgotten")
+            try await page.says("You're forgotten")
+            #expect(
+                try await Cluster.database(
+                    "SELECT count(*) FROM auth.guests WHERE 'gst-' || replace(guest_id::text, '-', '') = '\(knock.listener)'"
+                )
+                    == "0")
+            _ = try await ListenerPage.open("about:blank", in: browser)
+            _ = try await ListenerPage.open(alice.link(), in: browser)
+            try await page.reaches("consent")
+            #expect(try await browser.isHidden("#returning"))
+            try await page.join()
+            #expect(try await alice.knock().listener != knock.listener)
+            #expect(try await browser.complaints() == [])
+        }
+        await alice.end()
+    }
+
     @Test func aDeletedConversationEndsAndIsUnknownAfterwards() async throws {
         let alice = try await PageWhisperer(admission: .link)
         try await alice.start()
