@@ -5,26 +5,27 @@ import TerminalText
 
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "export", abstract: "Print what the server holds about one identity, as JSON.",
-        discussion: "The person is told nothing. The audit log names the identity and the reason.")
+        commandName: "export", abstract: "Print what the server holds about one identity or guest, as JSON.",
+        discussion: "The person is told nothing. The audit log names the id and the reason.")
 
     @OptionGroup var options: AdminOptions
-    @Argument(help: "The Whisper ID.") var id: String
+    @Argument(help: "The Whisper ID, or the id of a guest (gst-…).") var id: String
     @Option(help: "Why.") var reason: String
     @Option(help: ArgumentHelp("A new file, for you alone to read, in place of the terminal.", valueName: "file"))
     var output: String?
 
     private struct Body: Encodable {
-        var whisperId, reason: String
+        var whisperId, guestId: String?
+        var reason: String
     }
 
     func run() async throws {
-        guard let id = WhisperID(self.id.uppercased()) else { throw ValidationError("\(self.id) is not a Whisper ID.") }
+        let id = "\(try principal(self.id))"
         let server = try self.options.server()
         // Made before, because the audit log names each export.
         let file = try self.output.map { try PrivateFile(at: $0) }
         let document = try await server.post(
-            "admin/exports", Body(whisperId: "\(id)", reason: self.reason), isLong: true)
+            "admin/exports", Body(whisperId: identity(id), guestId: guest(id), reason: self.reason), isLong: true)
         guard let file else { return self.options.show(json: document) }
         try file.write(document)
     }

@@ -17,6 +17,11 @@ import Testing
         init(_ payload: Payload) {}
     }
 
+    private struct HeldOfGuest: HTTPBody {
+        static let schema = ExportOperations.heldOfGuest
+        init(_ payload: Payload) {}
+    }
+
     private func wish(_ id: WhisperID) -> String { #"{"whisperId":"\#(id)","reason":"asked by letter"}"# }
 
     @Test func personAndOperatorGetTheSameDocument() async throws {
@@ -163,6 +168,37 @@ import Testing
                     FROM (SELECT * FROM auth.audit_events WHERE action = 'createExport' ORDER BY number LIMIT 4) AS first
                     """)
                     == "FORBIDDEN, INVALID_PAYLOAD, NOT_FOUND, ok \(id) asked by letter")
+        }
+    }
+
+    @Test func aGuestsRecordsAreGivenByItsID() async throws {
+        try await AuthBench.run { bench in
+            try await bench.addServices()
+            _ = try await bench.login(self.alice)
+            _ = try await bench.login(self.bob)
+            try await self.addHoldings(bench)
+            let (http, path, id) = (try HTTPBench(admin: bench), "/admin/exports", self.alice.guestID)
+            let wish = #"{"guestId":"\#(id)","reason":"asked by letter"}"#
+            #expect(try await http.post(path, wish).is(404, .notFound))
+            let proof = try await bench.prove(self.alice)
+            // Records of her identity are not the guest's.
+            try await bench.sql(
+                """
+                UPDATE calls.listeners SET is_guest = true, listener = (SELECT guest_id FROM auth.guests)
+                WHERE conversation_id = (SELECT conversation_id FROM calls.listeners LIMIT 1);
+                INSERT INTO calls.room_barred (room_id, is_guest, participant, code)
+                SELECT room_id, true, guest_id, '123456' FROM calls.rooms, auth.guests;
+                """)
+            #expect(try await http.post("/admin/ban", #"{"guestId":"\#(id)","reason":"spam"}"#).status == 200)
+            let answer = try await http.post(path, wish)
+            #expect(answer.status == 200 && answer.json["guestId"] as? String == "\(id)", "\(answer.text)")
+            _ = try JSONBody.read(HeldOfGuest.self, in: Array(answer.text.utf8))
+            let lists = answer.json.compactMapValues { ($0 as? [Any])?.count }
+            #expect(lists["listens"] == 1 && lists["roomsBarred"] == 1 && lists["rooms"] == 0)
+            #expect((answer.json["ban"] as? [String: Any])?["reason"] as? String == "spam")
+            #expect(!answer.text.contains(proof.token))
+            let both = #"{"guestId":"\#(id)","whisperId":"\#(self.alice.id())","reason":"x"}"#
+            #expect(try await http.post(path, both).is(400, .invalidPayload))
         }
     }
 

@@ -91,6 +91,17 @@ export declare namespace Client {
       signature: Base64
     }
   }
+  /** Erases the guest: its keys, its rows as a listener and its seats in rooms. Others see it leave. The connection closes with 1000. If the answer is lost, the token is NOT_REGISTERED. A client forgets its keys when it has the answer: a proof of the same keys is a new guest with the same id. */
+  interface GuestForget {
+    type: "guest_forget"
+    /** Any text of the client's. Every direct answer repeats it. */
+    requestId?: string | null
+    payload: {
+      protocolVersion: 1
+      cryptoVersion: 1
+      guestToken?: string | null
+    }
+  }
   /** Asks for the next session token, within the last day of the current one. The old one dies on the first use of the new one or after 120 s; until then asking again gives the same new one. */
   interface SessionRefresh {
     type: "session_refresh"
@@ -1053,6 +1064,7 @@ export type ClientFrame =
   | Client.RegisterProof
   | Client.GuestBegin
   | Client.GuestProof
+  | Client.GuestForget
   | Client.SessionRefresh
   | Client.Logout
   | Client.AccountDeleteBegin
@@ -1161,6 +1173,16 @@ export declare namespace Server {
       /** 24 h after the proof. */
       guestExpiresAt: Timestamp
       serverTime: Timestamp
+    }
+  }
+  /** The guest is erased. Its seats and its places as a listener go within minutes. The connection closes with 1000. */
+  interface GuestForgotten {
+    type: "guest_forgotten"
+    /** As the answered frame had it. */
+    requestId?: string | null
+    payload: {
+      /** Always `true`. */
+      success: boolean
     }
   }
   /** The next session token. */
@@ -2212,6 +2234,7 @@ export type ServerFrame =
   | Server.RegisterAck
   | Server.GuestChallenge
   | Server.GuestAck
+  | Server.GuestForgotten
   | Server.SessionRefreshAck
   | Server.LogoutAck
   | Server.AccountDeleteChallenge
@@ -3242,13 +3265,16 @@ export interface Routes {
       success: boolean
     }
   }
-  /** Erases an identity for good, also a banned one. Its id and keys are never taken again. The person is told nothing. Asked again while the erasure is open, the answer is the same. The audit log names the erasure, not the person. */
+  /** Erases an identity or a guest for good, also a banned one. An identity's id and keys are never taken again; a guest's ban ends with it. The person is told nothing. `sentMail` is of no account for a guest. Asked again while the erasure is open, the answer is the same. The audit log names the erasure, not the person. */
   "POST /admin/erasures": {
     parameters: {}
     body: {
-      whisperId: WhisperID
-      /** `whisperId` again. */
-      confirm: WhisperID
+      /** This or `guestId`. */
+      whisperId?: WhisperID | null
+      /** This or `whisperId`. */
+      guestId?: GuestID | null
+      /** `whisperId` or `guestId` again. 1 to 36 characters. */
+      confirm: string
       sentMail: "keep" | "withdraw"
       /** 1 to 1000 characters. */
       reason: string
@@ -3271,7 +3297,7 @@ export interface Routes {
       /** 0 to 100 elements. */
       erasures: Array<{
         erasureId: UUID
-        by: "person" | "operator"
+        by: "person" | "operator" | "guest"
         decidedAt: Timestamp
         finishedAt?: Timestamp | null
         /** Services that have not erased their part yet. 0 to 16 elements. */
@@ -3289,7 +3315,7 @@ export interface Routes {
     body: undefined
     answer: {
       erasureId: UUID
-      by: "person" | "operator"
+      by: "person" | "operator" | "guest"
       decidedAt: Timestamp
       finishedAt?: Timestamp | null
       /** Services that have not erased their part yet. 0 to 16 elements. */
@@ -3502,14 +3528,6 @@ export interface Routes {
         startedAt: Timestamp
         changedAt: Timestamp
       }>
-      /** 0 to 10000 elements. */
-      listens: Array<{
-        conversationId: UUID
-        /** 1 to 64 characters. */
-        status: string
-        since: Timestamp
-        seenAt: Timestamp
-      }>
       /** 0 to 9007199254740991. */
       grantsSigned: number
       /** 0 to 10000 elements. */
@@ -3530,6 +3548,14 @@ export interface Routes {
       }>
       /** 0 to 9007199254740991. */
       transcriptBytes: number
+      /** 0 to 10000 elements. */
+      listens: Array<{
+        conversationId: UUID
+        /** 1 to 64 characters. */
+        status: string
+        since: Timestamp
+        seenAt: Timestamp
+      }>
       /** 0 to 10000 elements. */
       rooms: Array<{
         roomId: UUID
@@ -3555,24 +3581,27 @@ export interface Routes {
       }>
     }
   }
-  /** The same document about any identity, also a banned one. The person is told nothing. The audit log names the identity and the reason. */
+  /** The same document about any identity, also a banned one, or about a guest. The person is told nothing. The audit log names whom it is about and the reason. */
   "POST /admin/exports": {
     parameters: {}
     body: {
-      whisperId: WhisperID
+      /** This or `guestId`. */
+      whisperId?: WhisperID | null
+      /** This or `whisperId`. */
+      guestId?: GuestID | null
       /** 1 to 1000 characters. */
       reason: string
     }
     answer: {
       exportedAt: Timestamp
-      whisperId: WhisperID
-      createdAt: Timestamp
+      whisperId?: WhisperID | null
+      createdAt?: Timestamp | null
       /** 32 bytes. */
       signPublicKey: Base64
       /** 32 bytes. */
       encPublicKey: Base64
       /** 0 to 10000 elements. */
-      devices: Array<{
+      devices?: Array<{
         deviceId: UUID
         platform: "ios" | "android"
         /** 1 to 64 characters. */
@@ -3580,13 +3609,13 @@ export interface Routes {
         hasPushToken: boolean
         hasVoipToken: boolean
         updatedAt: Timestamp
-      }>
+      }> | null
       /** 0 to 10000 elements. */
-      sessions: Array<{
+      sessions?: Array<{
         deviceId: UUID
         platform: "ios" | "android"
         endsAt: Timestamp
-      }>
+      }> | null
       ban?: {
         /** 1 to 1000 characters. */
         reason: string
@@ -3604,7 +3633,7 @@ export interface Routes {
         ciphertext: Base64
       } | null
       /** 0 to 10000 elements. */
-      profiles: Array<{
+      profiles?: Array<{
         profileId: UUID
         joinedAt: Timestamp
         /** 0 to 10000 elements. */
@@ -3615,9 +3644,9 @@ export interface Routes {
           sizeBytes: number
           updatedAt: Timestamp
         }>
-      }>
+      }> | null
       /** 0 to 10000 elements. */
-      reportsMade: Array<{
+      reportsMade?: Array<{
         reportId: UUID
         target: WhisperID
         /** 1 to 64 characters. */
@@ -3626,49 +3655,49 @@ export interface Routes {
         note?: string | null
         isReviewed: boolean
         createdAt: Timestamp
-      }>
+      }> | null
       /** Reports about the identity. Their texts are of others. 0 to 9007199254740991. */
-      reportsAbout: number
+      reportsAbout?: number | null
       /** Mail that its device has not acknowledged. */
-      waiting: {
+      waiting?: {
         /** 0 to 9007199254740991. */
         messages: number
         /** 0 to 9007199254740991. */
         bytes: number
-      }
+      } | null
       /** The same, one by one. 0 to 10000 elements. */
-      mail: Array<{
+      mail?: Array<{
         messageId: UUID
         from: WhisperID
         acceptedAt: Timestamp
-      }>
+      }> | null
       /** News about sent messages that its device has not heard. 0 to 10000 elements. */
-      statuses: Array<{
+      statuses?: Array<{
         messageId: UUID
         to: WhisperID
         status: "delivered" | "read" | "expired"
         at: Timestamp
-      }>
+      }> | null
       /** People it has written to, or who have written to it, of the last 31 days. 0 to 10000 elements. */
-      peers: Array<{
+      peers?: Array<{
         whisperId: WhisperID
         direction: "sent" | "received"
         lastAt: Timestamp
-      }>
+      }> | null
       /** 0 to 10000 elements. */
-      groups: Array<{
+      groups?: Array<{
         groupId: UUID
         /** 1 to 64 characters. */
         title: string
         role: "owner" | "admin" | "member"
         joinedAt: Timestamp
-      }>
+      }> | null
       /** 0 to 9007199254740991. */
-      groupEventsWaiting: number
+      groupEventsWaiting?: number | null
       /** When it has put strangers into groups: the times that still count. 0 to 10000 elements. */
-      strangersAdded: Array<Timestamp>
+      strangersAdded?: Array<Timestamp> | null
       /** 0 to 10000 elements. */
-      files: Array<{
+      files?: Array<{
         /** 1 to 1024 characters. */
         objectKey: string
         /** 1 to 100 characters. */
@@ -3677,14 +3706,14 @@ export interface Routes {
         sizeBytes: number
         createdAt: Timestamp
         uploadedAt?: Timestamp | null
-      }>
+      }> | null
       /** 0 to 10000 elements. */
-      filesReceived: Array<{
+      filesReceived?: Array<{
         messageId: UUID
         linkedAt: Timestamp
         acknowledgedAt?: Timestamp | null
         fetchedAt?: Timestamp | null
-      }>
+      }> | null
       /** The last wake-up. */
       push?: {
         triedAt: Timestamp
@@ -3701,7 +3730,7 @@ export interface Routes {
         dueAt?: Timestamp | null
       } | null
       /** Wake-ups that were given up. 0 to 10000 elements. */
-      deadLetters: Array<{
+      deadLetters?: Array<{
         at: Timestamp
         /** 1 to 64 characters. */
         kind: string
@@ -3711,9 +3740,9 @@ export interface Routes {
         reason: string
         /** 0 to 9007199254740991. */
         tries: number
-      }>
+      }> | null
       /** 0 to 10000 elements. */
-      calls: Array<{
+      calls?: Array<{
         callId: UUID
         with: WhisperID
         direction: "out" | "in"
@@ -3723,24 +3752,44 @@ export interface Routes {
         endedAt?: Timestamp | null
         /** 1 to 64 characters. */
         endReason?: string | null
-      }>
+      }> | null
       /** 0 to 10000 elements. */
-      conversations: Array<{
+      conversations?: Array<{
         conversationId: UUID
         profileId: UUID
         createdAt: Timestamp
         isCreator: boolean
         isLastHolder: boolean
-      }>
+      }> | null
       /** 0 to 10000 elements. */
-      streams: Array<{
+      streams?: Array<{
         conversationId: UUID
         contentId: UUID
         /** 1 to 64 characters. */
         state: string
         startedAt: Timestamp
         changedAt: Timestamp
-      }>
+      }> | null
+      /** 0 to 9007199254740991. */
+      grantsSigned?: number | null
+      /** 0 to 10000 elements. */
+      transcripts?: Array<{
+        conversationId: UUID
+        contentId: UUID
+        /** 0 to 9007199254740991. */
+        lines: number
+        /** 0 to 9007199254740991. */
+        bytes: number
+      }> | null
+      /** 0 to 10000 elements. */
+      transcriptShares?: Array<{
+        shareId: UUID
+        conversationId: UUID
+        contentId: UUID
+        expiresAt: Timestamp
+      }> | null
+      /** 0 to 9007199254740991. */
+      transcriptBytes?: number | null
       /** 0 to 10000 elements. */
       listens: Array<{
         conversationId: UUID
@@ -3749,26 +3798,6 @@ export interface Routes {
         since: Timestamp
         seenAt: Timestamp
       }>
-      /** 0 to 9007199254740991. */
-      grantsSigned: number
-      /** 0 to 10000 elements. */
-      transcripts: Array<{
-        conversationId: UUID
-        contentId: UUID
-        /** 0 to 9007199254740991. */
-        lines: number
-        /** 0 to 9007199254740991. */
-        bytes: number
-      }>
-      /** 0 to 10000 elements. */
-      transcriptShares: Array<{
-        shareId: UUID
-        conversationId: UUID
-        contentId: UUID
-        expiresAt: Timestamp
-      }>
-      /** 0 to 9007199254740991. */
-      transcriptBytes: number
       /** 0 to 10000 elements. */
       rooms: Array<{
         roomId: UUID
@@ -3792,6 +3821,9 @@ export interface Routes {
         /** 1 to 256 characters. */
         when: string
       }>
+      guestId?: GuestID | null
+      seenAt?: Timestamp | null
+      tokenEndsAt?: Timestamp | null
     }
   }
   /** The server tells which records it keeps, how long, and what ends them. `docs/retention.md` has the same rows. */

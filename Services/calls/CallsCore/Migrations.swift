@@ -15,4 +15,5 @@ package let callsMigrator = Migrator(
         Migration(version: 9, name: "statistics", sql: PackageResources._09_statistics_sql),
         Migration(version: 10, name: "erasures", sql: PackageResources._10_erasures_sql),
         Migration(version: 11, name: "held about", sql: PackageResources._11_held_about_sql),
+        Migration(version: 12, name: "held about guest", sql: PackageResources._12_held_about_guest_sql),
     ])

@@ -1,17 +1,19 @@
 /// Records about one identity, for the person and for operators (contract §20.5). Contents are sealed and not among them, nor is anything
 /// that others have said.
 package enum ExportOperations {
-    private static let whisperID = TypedField.whisperID("whisperId")
     private static let why = TypedField.text("reason", Limits.banReasonCharacters)
 
     package struct Export: HTTPBody {
-        package let identity: WhisperID
+        /// `nil` if none is named, or two are.
+        package let principal: PrincipalID?
         package let reason: String
 
-        package static let schema = ObjectSchema([ExportOperations.whisperID.field, ExportOperations.why.field])
+        package static let schema = ObjectSchema([
+            AdminOperations.whisperID.field, AdminOperations.guestID.field, ExportOperations.why.field,
+        ])
 
         package init(_ payload: Payload) throws(Payload.Corrupted) {
-            self.identity = try payload[ExportOperations.whisperID]
+            self.principal = try AdminOperations.principal(payload)
             self.reason = try payload[ExportOperations.why]
         }
     }
@@ -28,6 +30,13 @@ package enum ExportOperations {
     private static func time(_ name: String) -> Field { Field(name, .timestamp) }
     private static func timeIfAny(_ name: String) -> Field { Field(name, .timestamp, .optional) }
 
+    private static let ban = Field(
+        "ban",
+        .object(
+            ObjectSchema([
+                Field("reason", .text(Limits.banReasonCharacters)), Self.time("createdAt"), Self.timeIfAny("expiresAt"),
+            ])), .optional)
+
     /// The part of the schema `auth`.
     private static let account: [Field] = [
         Self.time("exportedAt"), Field("whisperId", .whisperID), Self.time("createdAt"),
@@ -40,13 +49,7 @@ package enum ExportOperations {
             ]),
         Self.list(
             "sessions", [Field("deviceId", .uuid), Field("platform", Self.platform), Self.time("endsAt")]),
-        Field(
-            "ban",
-            .object(
-                ObjectSchema([
-                    Field("reason", .text(Limits.banReasonCharacters)), Self.time("createdAt"),
-                    Self.timeIfAny("expiresAt"),
-                ])), .optional),
+        Self.ban,
         Field(
             "backup",
             .object(
@@ -153,9 +156,6 @@ package enum ExportOperations {
                 Field("conversationId", .uuid), Field("contentId", .uuid), Field("state", Self.word),
                 Self.time("startedAt"), Self.time("changedAt"),
             ]),
-        Self.list(
-            "listens",
-            [Field("conversationId", .uuid), Field("status", Self.word), Self.time("since"), Self.time("seenAt")]),
         Field("grantsSigned", Self.count),
         Self.list(
             "transcripts",
@@ -170,6 +170,13 @@ package enum ExportOperations {
                 Self.time("expiresAt"),
             ]),
         Field("transcriptBytes", Self.count),
+    ]
+
+    /// Where guests come, too.
+    private static let visits: [Field] = [
+        Self.list(
+            "listens",
+            [Field("conversationId", .uuid), Field("status", Self.word), Self.time("since"), Self.time("seenAt")]),
         Self.list(
             "rooms",
             [
@@ -186,7 +193,23 @@ package enum ExportOperations {
             about: "What is erased when the person leaves, and by when."),
     ]
 
-    package static let held = ObjectSchema(Self.account + Self.mail + Self.files + Self.live + Self.whole)
+    package static let held = ObjectSchema(Self.account + Self.mail + Self.files + Self.live + Self.visits + Self.whole)
+
+    private static let guest: [Field] = [
+        Self.time("exportedAt"), Field("guestId", .guestID), Field("signPublicKey", .base64(32...32)),
+        Field("encPublicKey", .base64(32...32)), Self.time("seenAt"), Self.time("tokenEndsAt"), Self.ban,
+    ]
+
+    package static let heldOfGuest = ObjectSchema(Self.guest + Self.visits + Self.whole)
+
+    /// The one or the other: fields that not both have are optional.
+    private static let heldOfEither: ObjectSchema = {
+        let (one, other) = (Self.held.fields, Self.heldOfGuest.fields)
+        let names = Set(one.map(\.name)).intersection(other.map(\.name))
+        let all = one + other.filter { !names.contains($0.name) }
+        return ObjectSchema(
+            all.map { names.contains($0.name) ? $0 : Field($0.name, $0.type, .optional, about: $0.about) })
+    }()
 
     /// An object with the member `erasable`.
     package static let erasable: String = {
@@ -217,13 +240,14 @@ package enum ExportOperations {
         HTTPOperation(
             "createExport", .post, "/admin/exports",
             about:
-                "The same document about any identity, also a banned one. The person is told nothing. The audit log names the identity and the reason.",
+                "The same document about any identity, also a banned one, or about a guest. The person is told nothing. The audit log names whom it is about and the reason.",
             origin: .operators, access: .operator,
             request: (Export.schema, #"{"whisperId":"WSP-JBPU-D452-TLT4","reason":"the person has asked by letter"}"#),
-            success: .json(Self.held, sample: Self.sample),
+            success: .json(Self.heldOfEither, sample: Self.sample),
             headers: [("Content-Disposition", "`attachment`, with a file name.")],
             failures: [
-                .init(.invalidPayload, "The body is not valid."), .init(.notFound, "There is no such identity."),
+                .init(.invalidPayload, "The body is not valid."),
+                .init(.notFound, "There is no such identity or guest."),
                 .init(
                     .rateLimited,
                     "More than \(Rates.exports.uses) at once, or than one each six minutes behind them."

@@ -75,10 +75,10 @@ package struct IdentityAccess: Sendable {
         try await self.eraser.erase(order, in: transaction, forget: forget)
     }
 
-    /// The records about an identity, as JSON.
-    /// - Returns: `nil` if there is no such identity.
-    package func document(of identity: WhisperID) async throws(StoreError) -> [UInt8]? {
-        try await self.held.document(of: identity)
+    /// The records about an identity or guest, as JSON.
+    /// - Returns: `nil` if there is none.
+    package func document(of principal: PrincipalID) async throws(StoreError) -> [UInt8]? {
+        try await self.held.document(of: principal)
     }
 
     /// Closes what an erased identity or guest has open.

@@ -43,3 +43,19 @@ END
 $$;
 
 GRANT SELECT ON auth.erasures_unfinished TO whisper_auth, whisper_router, whisper_calls, whisper_push, whisper_attachments;
+
+-- What auth holds about one guest, for its export (contract §20.5).
+CREATE FUNCTION auth.held_about_guest(someone uuid) RETURNS jsonb
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT jsonb_strip_nulls(jsonb_build_object(
+        'exportedAt', auth.milliseconds(now()), 'guestId', 'gst-' || replace(guest_id::text, '-', ''),
+        'signPublicKey', auth.base64(sign_key), 'encPublicKey', auth.base64(enc_key),
+        'seenAt', auth.milliseconds(seen_at), 'tokenEndsAt', auth.milliseconds(expires_at),
+        'ban', (SELECT jsonb_build_object('reason', reason, 'createdAt', auth.milliseconds(created_at),
+                'expiresAt', auth.milliseconds(expires_at))
+            FROM auth.guest_bans WHERE guest_id = someone)))
+    FROM auth.guests WHERE guest_id = someone
+$$;
+
+REVOKE ALL ON FUNCTION auth.held_about_guest(uuid) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION auth.held_about_guest(uuid) TO whisper_auth;

@@ -20,9 +20,9 @@ package protocol Identities: Sendable {
         forget: (borrowing Transaction) async throws(StoreError) -> Void
     ) async throws(StoreError) -> DecidedErasure?
 
-    /// The records about an identity, as JSON.
-    /// - Returns: `nil` if there is no such identity.
-    func document(of identity: WhisperID) async throws(StoreError) -> [UInt8]?
+    /// The records about an identity or guest, as JSON.
+    /// - Returns: `nil` if there is none.
+    func document(of principal: PrincipalID) async throws(StoreError) -> [UInt8]?
 
     /// Closes what an erased identity or guest has open. Called after the commit.
     func enforce(_ erasure: DecidedErasure) async

@@ -52,8 +52,7 @@ extension ConsoleRoutes {
 
     /// The answer is the file.
     func export(_ form: URLEncodedForm, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> Response {
-        var json = JSONWriter()
-        json.add("whisperId", form.filled("whisperId"))
+        var json = Self.principal(form)
         json.add("reason", form.filled("reason"))
         let document = try await self.service.export(try JSONBody.read(in: json.finished()), &call)
         return .download(document, as: "whisper-export.json")

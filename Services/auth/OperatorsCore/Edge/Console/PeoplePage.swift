@@ -24,6 +24,7 @@ extension ConsolePage {
                 <div class="stack"><article class="card delivery" id="guest">
                 <header><h2 class="parties">\("\(guest)")</h2><p>A guest: a browser with keys and without an identity.</p></header>
                 </article>
+                \(session.role >= .operator ? self.export(.guest(guest), of: session) : nil)
                 \(session.role >= .operator ? self.erase(.guest(guest), of: session) : nil)</div>
                 """)
     }
@@ -56,18 +57,18 @@ extension ConsolePage {
 
     private static func changes(of person: PersonViews.Person, _ session: ConsoleSession) -> HTML {
         """
-        \(self.export(person.id, of: session))
+        \(self.export(.identity(person.id), of: session))
         \(person.isBanned ? self.unban(person.id, of: session) : self.ban(person.id, of: session))
         \(self.erase(.identity(person.id), of: session))
         """
     }
 
-    private static func export(_ id: WhisperID, of session: ConsoleSession) -> HTML {
+    private static func export(_ id: PrincipalID, of session: ConsoleSession) -> HTML {
         """
         <section class="card change"><h2>Export</h2>
         <p>A file with what the server holds about the person, without messages and without what others have said. The person is told nothing.</p>
         <form method="post" action="/console/exports" class="actions" id="export">\(self.formToken(of: session))
-        <input type="hidden" name="whisperId" value="\(id)">
+        <input type="hidden" name="whisperId" value="\("\(id)")">
         <input name="reason" required maxlength="\(Limits.banReasonCharacters.upperBound)" placeholder="Reason" aria-label="Reason for the export">
         <button>Export</button></form></section>
         """
