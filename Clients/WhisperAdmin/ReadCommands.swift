@@ -59,7 +59,7 @@ struct IdentityCommand: AsyncParsableCommand {
         try self.options.show(body, as: Answer.self) { answer in
             [
                 ("whisper id", answer.whisperId), ("registered", time(answer.createdAt)),
-                ("last seen", answer.seenOn ?? "no session"), ("device", answer.platform ?? "none"),
+                ("last seen", answer.seenOn ?? "unknown"), ("device", answer.platform ?? "none"),
                 ("banned", answer.isBanned ? "yes" : "no"), ("messages waiting", "\(answer.waitingMessages)"),
                 ("groups", "\(answer.groups)"), ("files", "\(answer.files)"), ("file bytes", "\(answer.fileBytes)"),
             ].map { aligned($0, $1) }

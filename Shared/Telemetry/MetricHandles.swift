@@ -219,7 +219,11 @@ package enum RegistrationResult: String, CaseIterable, Sendable {
 
 /// The one who wished an erasure or an export. The value of the label `by`.
 package enum ErasureOrigin: String, CaseIterable, Sendable {
-    case person, `operator`, guest
+    case person, `operator`, guest, retention
+}
+
+package enum ExportOrigin: String, CaseIterable, Sendable {
+    case person, `operator`
 }
 
 package struct ErasureMetrics: Sendable {
@@ -230,8 +234,14 @@ package struct ErasureMetrics: Sendable {
     package init() {}
 }
 
+package struct InactivityMetrics: Sendable {
+    package let identities = Meter(.identitiesInactive)
+
+    package init() {}
+}
+
 package struct ExportMetrics: Sendable {
-    package let given = CounterFamily<ErasureOrigin>(.exports, by: .by)
+    package let given = CounterFamily<ExportOrigin>(.exports, by: .by)
 
     package init() {}
 }

@@ -58,6 +58,7 @@ extension MetricName {
         case .erasures: "Erasures that were decided, by origin."
         case .erasuresOpen: "Erasures that a service has not finished, of the whole cluster."
         case .erasureOldestSeconds: "Age of the oldest erasure that a service has not finished, of the whole cluster."
+        case .identitiesInactive: "Identities that are away for longer than INACTIVE_DAYS, of the whole cluster."
         case .erasedRows: "Rows that this service has erased or emptied behind an erasure."
         case .exports: "Exports of what is held about one identity, by origin."
         case .authSeconds: "Answering a frame or question of a gateway."

@@ -58,6 +58,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case erasures = "whisper_erasures_total"
     case erasuresOpen = "whisper_erasures_open"
     case erasureOldestSeconds = "whisper_erasure_oldest_seconds"
+    case identitiesInactive = "whisper_identities_inactive"
     case erasedRows = "whisper_erased_rows_total"
     case exports = "whisper_exports_total"
     case authSeconds = "whisper_auth_request_seconds"

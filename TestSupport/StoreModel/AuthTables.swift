@@ -72,9 +72,8 @@ package struct AuthTables: Equatable, Sendable {
             model.auth.identities[id] = Identity(signKey: parameters(2), encKey: parameters(3), epoch: 0)
             return .changed(1)
         },
-        StoreModel.writes("UPDATE auth.identities SET epoch = epoch + 1 WHERE whisper_id = $1 AND NOT is_banned") {
-            model, parameters in
-            let id: WhisperID = parameters(1)
+        StoreModel.writes("UPDATE auth.identities SET epoch = epoch + 1, seen_on") { model, parameters in
+            let id: WhisperID = parameters(2)
             guard model.auth.identities[id]?.isBanned == false else { return .nothing }
             model.auth.identities[id]!.epoch += 1
             return StatementAnswer([model.auth.identities[id]!.epoch]) { $1.add($0) }

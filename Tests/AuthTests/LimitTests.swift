@@ -45,6 +45,15 @@ import Testing
         #expect(StrangerLimits.sweepEvery < .seconds(60))
     }
 
+    /// An identity with a session has been seen within its life.
+    @Test func nobodyWithASessionIsInactive() throws {
+        let least = try #require(KeptRecord.inactive.setting?.least)
+        #expect(Limits.sessionTTL + AuthLimits.sweepEvery < least)
+        #expect(AuthLimits.sweepEvery * 2 < AuthLimits.inactivityBreakMax)
+        let sweepsPerHour = Int64(Duration.seconds(3_600) / AuthLimits.sweepEvery)
+        #expect(Int64(AuthLimits.inactiveErasedPerSweep) * sweepsPerHour >= AuthLimits.inactiveErasedPerHour)
+    }
+
     @Test func operatorsSeeWhatIsKept() {
         #expect(OperatorsLimits.evidenceLife <= OperatorsLimits.reportLife)
         #expect(OperatorsLimits.recordSweepEvery < OperatorsLimits.evidenceLife)

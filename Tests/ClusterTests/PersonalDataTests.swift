@@ -174,7 +174,8 @@ enum DataMap {
         "auth.erasures": "whisper_id guest_id",
         "auth.guest_bans": "guest_id reason",
         "auth.guests": "guest_id sign_key enc_key token_hash replaced_hash",
-        "auth.identities": "whisper_id sign_key enc_key", "auth.profile_members": "whisper_id",
+        "auth.identities": "whisper_id sign_key enc_key", "auth.invitations": "inviter",
+        "auth.profile_members": "whisper_id",
         "auth.reports": "reporter target note evidence review_note",
         "auth.sessions": "token_hash whisper_id device_id predecessor", "calls.calls": "caller callee",
         "calls.conversations": "creator last_holder", "calls.kept_bytes": "identity", "calls.lines": "identity",
@@ -200,10 +201,11 @@ enum DataMap {
         "auth.devices": "platform client updated_at",
         "auth.erasures": "erasure_id number sent_mail by decided_at done finished_at",
         "auth.guest_bans": "number created_at expires_at",
-        "auth.guests": "epoch expires_at is_banned seen_at", "auth.identities": "epoch is_banned created_at",
+        "auth.guests": "epoch expires_at is_banned seen_at", "auth.identities": "epoch is_banned created_at seen_on",
+        "auth.inactivity": "is_only days since counted_at",
         // Nobody is told who has come in with an invitation.
         "auth.invitations":
-            "invitation_id number token_hash uses_left uses_max expires_at revoked_at label created_at",
+            "invitation_id number token_hash uses_left uses_max expires_at revoked_at label created_at by_identity",
         "auth.profile_documents": "profile_id name version nonce ciphertext updated_at size_bytes of_strangers",
         "auth.profile_members": "profile_id joined_at", "auth.profiles": "profile_id join_hash touched_at",
         "auth.registration": "is_only mode changed_at",
@@ -265,7 +267,9 @@ enum DataMap {
     static let unreached = Self.names([
         "auth.audit_events": "note", "auth.bans": "reason", "auth.devices": "voip_token",
         "auth.erasures": "whisper_id guest_id", "auth.guest_bans": "guest_id reason",
-        "auth.guests": "guest_id sign_key enc_key token_hash replaced_hash", "auth.reports": "note review_note",
+        "auth.guests": "guest_id sign_key enc_key token_hash replaced_hash",
+        // NULL where INVITATIONS_KEEP is not set.
+        "auth.invitations": "inviter", "auth.reports": "note review_note",
         "calls.calls": "callee", "calls.kept_bytes": "identity",
         "calls.listeners": "listener sign_key enc_key grant_from", "calls.parcels": "payload",
         "calls.rings": "identity", "calls.room_barred": "participant", "calls.transcript_shares": "identity",

@@ -20,7 +20,8 @@ import Testing
             func number(_ time: Duration) -> Int64 { time.components.seconds / (isInDays ? 86_400 : 1) }
             let row = page.split(separator: "\n").first { $0.hasPrefix("| `\(setting.name)` |") }
             let allowed = "an integer in \(number(setting.least))...\(number(setting.most))"
-            let usual = try number(#require(record.usual))
+            // Without a time nothing goes: 0.
+            let usual = record.usual.map(number) ?? 0
             #expect(row?.contains(allowed) == true && row?.contains("| \(usual) |") == true, "\(setting.name)")
         }
     }

@@ -81,7 +81,8 @@ import Testing
                     health: OperatorService.Health(processes: [], gateways: [word, nil], pace: nil, backup: nil),
                     shown: 5, at: now),
                 .people(
-                    asked: word, .found(PersonViews.Person(id: id, createdAt: now, isBanned: true, platform: word)),
+                    asked: word,
+                    .found(PersonViews.Person(id: id, createdAt: now, isBanned: true, platform: word, seenOn: word)),
                     of: session, at: now),
                 .reports([report], try ReportFilter("all"), next: next, done: .banned, of: session, at: now),
                 .bans([ban], next: next, done: .lifted, of: session, at: now),

@@ -45,7 +45,7 @@ import Testing
             var lists = own.json.compactMapValues { ($0 as? [Any])?.count }
             #expect(lists.removeValue(forKey: "erasable") == KeptRecord.all.count { $0.erased != nil })
             #expect(own.json["isTruncated"] as? Bool == false)
-            #expect(lists.count == 20)
+            #expect(lists.count == 21)
             #expect(lists.filter { $0.value != ($0.key == "peers" ? 2 : 1) }.isEmpty, "\(lists)")
             for name in ["backup", "push", "waiting", "ban"] { #expect(own.json[name] is [String: Any], "\(name)") }
             let counts = ["reportsAbout", "groupEventsWaiting", "grantsSigned", "transcriptBytes"]
@@ -227,6 +227,11 @@ import Testing
         let key = "'\\x\(String(repeating: "ab", count: 32))'"
         try await bench.sql(
             """
+            INSERT INTO auth.invitations (
+                invitation_id, token_hash, uses_left, uses_max, expires_at, created_at, by_identity, inviter)
+            VALUES (gen_random_uuid(), sha256('a'), 0, 1, now(), now(), true, \(alice)),
+                (gen_random_uuid(), sha256('b'), 1, 1, now(), now(), true, \(bob)),
+                (gen_random_uuid(), sha256('c'), 1, 1, now(), now(), false, NULL);
             INSERT INTO auth.bans (whisper_id, reason, created_at) VALUES (\(alice), 'spam', now());
             INSERT INTO auth.contact_backups (whisper_id, nonce, ciphertext, revision, updated_at)
             SELECT \(alice), decode(repeat('00', 24), 'hex'), decode(repeat('ff', 300), 'hex'), 1, now();

@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func whoIsNotSeenForAWeekHasNoDay() async throws {
+    @Test func aLoginAndARenewalAreSeenAndALogoutForgetsNoDay() async throws {
         try await AuthBench.run { bench in
             let http = try HTTPBench(admin: bench)
             let login = try await bench.login(self.alice)
@@ -53,8 +53,12 @@ import Testing
                 try await http.get(self.path(self.alice.id()), token: HTTPBench.viewerToken).json["seenOn"]
             }
             #expect(try await seen() as? String == Self.day(bench.now))
+            let day = try await seen() as? String
+            bench.wait(.seconds(3 * 86_400))
             try await bench.sql("DELETE FROM auth.sessions")
-            #expect(try await seen() == nil)
+            #expect(try await seen() as? String == day)
+            _ = try await bench.login(self.alice)
+            #expect(try await seen() as? String == Self.day(bench.now))
         }
     }
 

@@ -11,7 +11,9 @@ import Testing
         try HTTPBench(
             service: OperatorService(
                 pool: bench.pool, identities: bench.identities, banning: bench.bans, keys: bench.bus,
-                rates: RateTable(), kept: KeptRecords([(.audit, .seconds(30 * 86_400))]), clock: bench.clock,
+                rates: RateTable(),
+                kept: KeptRecords([(.audit, .seconds(30 * 86_400)), (.inactive, .seconds(90 * 86_400))]),
+                clock: bench.clock,
                 logger: quiet), bench)
     }
 
@@ -29,6 +31,8 @@ import Testing
             // No setting moves the ledger; the setting of files is another service's; nothing but a person ends an identity.
             #expect(byName["ledger"]?["seconds"] as? Int == 1_209_600)
             #expect(byName["files"]?["seconds"] == nil && byName["files"]?["usualSeconds"] as? Int == 2_592_000)
+            #expect(byName["inactive"]?["seconds"] as? Int == 7_776_000)
+            #expect(byName["inactive"]?["setting"] as? String == "INACTIVE_DAYS")
             #expect(byName["identities"]?["seconds"] == nil && byName["identities"]?["usualSeconds"] == nil)
             #expect(try await self.http(bench).get("/admin/retention", token: "x").is(401, .notRegistered))
         }

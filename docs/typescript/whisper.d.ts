@@ -91,17 +91,6 @@ export declare namespace Client {
       signature: Base64
     }
   }
-  /** Erases the guest: its keys, its rows as a listener and its seats in rooms. Others see it leave. The connection closes with 1000. If the answer is lost, the token is NOT_REGISTERED. A client forgets its keys when it has the answer: a proof of the same keys is a new guest with the same id. */
-  interface GuestForget {
-    type: "guest_forget"
-    /** Any text of the client's. Every direct answer repeats it. */
-    requestId?: string | null
-    payload: {
-      protocolVersion: 1
-      cryptoVersion: 1
-      guestToken?: string | null
-    }
-  }
   /** Asks for the next session token, within the last day of the current one. The old one dies on the first use of the new one or after 120 s; until then asking again gives the same new one. */
   interface SessionRefresh {
     type: "session_refresh"
@@ -1064,7 +1053,6 @@ export type ClientFrame =
   | Client.RegisterProof
   | Client.GuestBegin
   | Client.GuestProof
-  | Client.GuestForget
   | Client.SessionRefresh
   | Client.Logout
   | Client.AccountDeleteBegin
@@ -1173,16 +1161,6 @@ export declare namespace Server {
       /** 24 h after the proof. */
       guestExpiresAt: Timestamp
       serverTime: Timestamp
-    }
-  }
-  /** The guest is erased. Its seats and its places as a listener go within minutes. The connection closes with 1000. */
-  interface GuestForgotten {
-    type: "guest_forgotten"
-    /** As the answered frame had it. */
-    requestId?: string | null
-    payload: {
-      /** Always `true`. */
-      success: boolean
     }
   }
   /** The next session token. */
@@ -2234,7 +2212,6 @@ export type ServerFrame =
   | Server.RegisterAck
   | Server.GuestChallenge
   | Server.GuestAck
-  | Server.GuestForgotten
   | Server.SessionRefreshAck
   | Server.LogoutAck
   | Server.AccountDeleteChallenge
@@ -3167,6 +3144,8 @@ export interface Routes {
         ledgerDays: number
         /** How long a backup of the database stays. 1 to 3650. */
         backupDays: number
+        /** Days without a login or renewal after which an identity is erased. Absent: never. 90 to 3650. */
+        inactiveDays?: number | null
       }
       /** Whether the server remembers who came by whose invitation. */
       invitationsKept: boolean
@@ -3265,16 +3244,13 @@ export interface Routes {
       success: boolean
     }
   }
-  /** Erases an identity or a guest for good, also a banned one. An identity's id and keys are never taken again; a guest's ban ends with it. The person is told nothing. `sentMail` is of no account for a guest. Asked again while the erasure is open, the answer is the same. The audit log names the erasure, not the person. */
+  /** Erases an identity for good, also a banned one. Its id and keys are never taken again. The person is told nothing. Asked again while the erasure is open, the answer is the same. The audit log names the erasure, not the person. */
   "POST /admin/erasures": {
     parameters: {}
     body: {
-      /** This or `guestId`. */
-      whisperId?: WhisperID | null
-      /** This or `whisperId`. */
-      guestId?: GuestID | null
-      /** `whisperId` or `guestId` again. 1 to 36 characters. */
-      confirm: string
+      whisperId: WhisperID
+      /** `whisperId` again. */
+      confirm: WhisperID
       sentMail: "keep" | "withdraw"
       /** 1 to 1000 characters. */
       reason: string
@@ -3297,7 +3273,7 @@ export interface Routes {
       /** 0 to 100 elements. */
       erasures: Array<{
         erasureId: UUID
-        by: "person" | "operator" | "guest"
+        by: "person" | "operator" | "retention"
         decidedAt: Timestamp
         finishedAt?: Timestamp | null
         /** Services that have not erased their part yet. 0 to 16 elements. */
@@ -3315,7 +3291,7 @@ export interface Routes {
     body: undefined
     answer: {
       erasureId: UUID
-      by: "person" | "operator" | "guest"
+      by: "person" | "operator" | "retention"
       decidedAt: Timestamp
       finishedAt?: Timestamp | null
       /** Services that have not erased their part yet. 0 to 16 elements. */
@@ -3331,8 +3307,8 @@ export interface Routes {
     answer: {
       whisperId: WhisperID
       createdAt: Timestamp
-      /** Day in UTC, as `2026-01-31`, of the newest login or refresh. Absent once that session has ended: by a logout, or after 7 days. 10 characters. */
-      seenOn?: string | null
+      /** Day in UTC, as `2026-01-31`, of the newest login or renewal of a session. 10 characters. */
+      seenOn: string
       /** As its device says. Absent without a device. */
       platform?: "ios" | "android" | null
       isBanned: boolean
@@ -3346,7 +3322,7 @@ export interface Routes {
       fileBytes: number
     }
   }
-  /** Everything that the server holds about the caller, but sealed contents and records of others. Lists end at 10000 entries; `isTruncated` says that one did. The ledger of messages is not in it: it is kept by message, and only a walk through everybody's would find one person's. */
+  /** Everything that the server holds about the caller, but sealed contents and records of others. Lists end at 10000 entries. The ledger of messages is not in it: it is kept by message, and only a walk through everybody's would find one person's. */
   "GET /account/export": {
     parameters: {}
     body: undefined
@@ -3354,6 +3330,8 @@ export interface Routes {
       exportedAt: Timestamp
       whisperId: WhisperID
       createdAt: Timestamp
+      /** Day in UTC of the newest login or renewal of a session. 10 characters. */
+      seenOn: string
       /** 32 bytes. */
       signPublicKey: Base64
       /** 32 bytes. */
@@ -3402,6 +3380,13 @@ export interface Routes {
           sizeBytes: number
           updatedAt: Timestamp
         }>
+      }>
+      /** Made by it. Empty unless the server keeps who has made an invitation. 0 to 10000 elements. */
+      invitations: Array<{
+        createdAt: Timestamp
+        expiresAt: Timestamp
+        revokedAt?: Timestamp | null
+        isUsed: boolean
       }>
       /** 0 to 10000 elements. */
       reportsMade: Array<{
@@ -3528,6 +3513,14 @@ export interface Routes {
         startedAt: Timestamp
         changedAt: Timestamp
       }>
+      /** 0 to 10000 elements. */
+      listens: Array<{
+        conversationId: UUID
+        /** 1 to 64 characters. */
+        status: string
+        since: Timestamp
+        seenAt: Timestamp
+      }>
       /** 0 to 9007199254740991. */
       grantsSigned: number
       /** 0 to 10000 elements. */
@@ -3549,14 +3542,6 @@ export interface Routes {
       /** 0 to 9007199254740991. */
       transcriptBytes: number
       /** 0 to 10000 elements. */
-      listens: Array<{
-        conversationId: UUID
-        /** 1 to 64 characters. */
-        status: string
-        since: Timestamp
-        seenAt: Timestamp
-      }>
-      /** 0 to 10000 elements. */
       rooms: Array<{
         roomId: UUID
         isCreator: boolean
@@ -3570,38 +3555,28 @@ export interface Routes {
         roomId: UUID
         at: Timestamp
       }>
-      /** A list has 10000 entries: there may be more. */
-      isTruncated: boolean
-      /** What is erased when the person leaves, and by when. 0 to 10000 elements. */
-      erasable: Array<{
-        /** 1 to 256 characters. */
-        about: string
-        /** 1 to 256 characters. */
-        when: string
-      }>
     }
   }
-  /** The same document about any identity, also a banned one, or about a guest. The person is told nothing. The audit log names whom it is about and the reason. */
+  /** The same document about any identity, also a banned one. The person is told nothing. The audit log names the identity and the reason. */
   "POST /admin/exports": {
     parameters: {}
     body: {
-      /** This or `guestId`. */
-      whisperId?: WhisperID | null
-      /** This or `whisperId`. */
-      guestId?: GuestID | null
+      whisperId: WhisperID
       /** 1 to 1000 characters. */
       reason: string
     }
     answer: {
       exportedAt: Timestamp
-      whisperId?: WhisperID | null
-      createdAt?: Timestamp | null
+      whisperId: WhisperID
+      createdAt: Timestamp
+      /** Day in UTC of the newest login or renewal of a session. 10 characters. */
+      seenOn: string
       /** 32 bytes. */
       signPublicKey: Base64
       /** 32 bytes. */
       encPublicKey: Base64
       /** 0 to 10000 elements. */
-      devices?: Array<{
+      devices: Array<{
         deviceId: UUID
         platform: "ios" | "android"
         /** 1 to 64 characters. */
@@ -3609,13 +3584,13 @@ export interface Routes {
         hasPushToken: boolean
         hasVoipToken: boolean
         updatedAt: Timestamp
-      }> | null
+      }>
       /** 0 to 10000 elements. */
-      sessions?: Array<{
+      sessions: Array<{
         deviceId: UUID
         platform: "ios" | "android"
         endsAt: Timestamp
-      }> | null
+      }>
       ban?: {
         /** 1 to 1000 characters. */
         reason: string
@@ -3633,7 +3608,7 @@ export interface Routes {
         ciphertext: Base64
       } | null
       /** 0 to 10000 elements. */
-      profiles?: Array<{
+      profiles: Array<{
         profileId: UUID
         joinedAt: Timestamp
         /** 0 to 10000 elements. */
@@ -3644,9 +3619,16 @@ export interface Routes {
           sizeBytes: number
           updatedAt: Timestamp
         }>
-      }> | null
+      }>
+      /** Made by it. Empty unless the server keeps who has made an invitation. 0 to 10000 elements. */
+      invitations: Array<{
+        createdAt: Timestamp
+        expiresAt: Timestamp
+        revokedAt?: Timestamp | null
+        isUsed: boolean
+      }>
       /** 0 to 10000 elements. */
-      reportsMade?: Array<{
+      reportsMade: Array<{
         reportId: UUID
         target: WhisperID
         /** 1 to 64 characters. */
@@ -3655,49 +3637,49 @@ export interface Routes {
         note?: string | null
         isReviewed: boolean
         createdAt: Timestamp
-      }> | null
+      }>
       /** Reports about the identity. Their texts are of others. 0 to 9007199254740991. */
-      reportsAbout?: number | null
+      reportsAbout: number
       /** Mail that its device has not acknowledged. */
-      waiting?: {
+      waiting: {
         /** 0 to 9007199254740991. */
         messages: number
         /** 0 to 9007199254740991. */
         bytes: number
-      } | null
+      }
       /** The same, one by one. 0 to 10000 elements. */
-      mail?: Array<{
+      mail: Array<{
         messageId: UUID
         from: WhisperID
         acceptedAt: Timestamp
-      }> | null
+      }>
       /** News about sent messages that its device has not heard. 0 to 10000 elements. */
-      statuses?: Array<{
+      statuses: Array<{
         messageId: UUID
         to: WhisperID
         status: "delivered" | "read" | "expired"
         at: Timestamp
-      }> | null
+      }>
       /** People it has written to, or who have written to it, of the last 31 days. 0 to 10000 elements. */
-      peers?: Array<{
+      peers: Array<{
         whisperId: WhisperID
         direction: "sent" | "received"
         lastAt: Timestamp
-      }> | null
+      }>
       /** 0 to 10000 elements. */
-      groups?: Array<{
+      groups: Array<{
         groupId: UUID
         /** 1 to 64 characters. */
         title: string
         role: "owner" | "admin" | "member"
         joinedAt: Timestamp
-      }> | null
+      }>
       /** 0 to 9007199254740991. */
-      groupEventsWaiting?: number | null
+      groupEventsWaiting: number
       /** When it has put strangers into groups: the times that still count. 0 to 10000 elements. */
-      strangersAdded?: Array<Timestamp> | null
+      strangersAdded: Array<Timestamp>
       /** 0 to 10000 elements. */
-      files?: Array<{
+      files: Array<{
         /** 1 to 1024 characters. */
         objectKey: string
         /** 1 to 100 characters. */
@@ -3706,14 +3688,14 @@ export interface Routes {
         sizeBytes: number
         createdAt: Timestamp
         uploadedAt?: Timestamp | null
-      }> | null
+      }>
       /** 0 to 10000 elements. */
-      filesReceived?: Array<{
+      filesReceived: Array<{
         messageId: UUID
         linkedAt: Timestamp
         acknowledgedAt?: Timestamp | null
         fetchedAt?: Timestamp | null
-      }> | null
+      }>
       /** The last wake-up. */
       push?: {
         triedAt: Timestamp
@@ -3730,7 +3712,7 @@ export interface Routes {
         dueAt?: Timestamp | null
       } | null
       /** Wake-ups that were given up. 0 to 10000 elements. */
-      deadLetters?: Array<{
+      deadLetters: Array<{
         at: Timestamp
         /** 1 to 64 characters. */
         kind: string
@@ -3740,9 +3722,9 @@ export interface Routes {
         reason: string
         /** 0 to 9007199254740991. */
         tries: number
-      }> | null
+      }>
       /** 0 to 10000 elements. */
-      calls?: Array<{
+      calls: Array<{
         callId: UUID
         with: WhisperID
         direction: "out" | "in"
@@ -3752,44 +3734,24 @@ export interface Routes {
         endedAt?: Timestamp | null
         /** 1 to 64 characters. */
         endReason?: string | null
-      }> | null
+      }>
       /** 0 to 10000 elements. */
-      conversations?: Array<{
+      conversations: Array<{
         conversationId: UUID
         profileId: UUID
         createdAt: Timestamp
         isCreator: boolean
         isLastHolder: boolean
-      }> | null
+      }>
       /** 0 to 10000 elements. */
-      streams?: Array<{
+      streams: Array<{
         conversationId: UUID
         contentId: UUID
         /** 1 to 64 characters. */
         state: string
         startedAt: Timestamp
         changedAt: Timestamp
-      }> | null
-      /** 0 to 9007199254740991. */
-      grantsSigned?: number | null
-      /** 0 to 10000 elements. */
-      transcripts?: Array<{
-        conversationId: UUID
-        contentId: UUID
-        /** 0 to 9007199254740991. */
-        lines: number
-        /** 0 to 9007199254740991. */
-        bytes: number
-      }> | null
-      /** 0 to 10000 elements. */
-      transcriptShares?: Array<{
-        shareId: UUID
-        conversationId: UUID
-        contentId: UUID
-        expiresAt: Timestamp
-      }> | null
-      /** 0 to 9007199254740991. */
-      transcriptBytes?: number | null
+      }>
       /** 0 to 10000 elements. */
       listens: Array<{
         conversationId: UUID
@@ -3798,6 +3760,26 @@ export interface Routes {
         since: Timestamp
         seenAt: Timestamp
       }>
+      /** 0 to 9007199254740991. */
+      grantsSigned: number
+      /** 0 to 10000 elements. */
+      transcripts: Array<{
+        conversationId: UUID
+        contentId: UUID
+        /** 0 to 9007199254740991. */
+        lines: number
+        /** 0 to 9007199254740991. */
+        bytes: number
+      }>
+      /** 0 to 10000 elements. */
+      transcriptShares: Array<{
+        shareId: UUID
+        conversationId: UUID
+        contentId: UUID
+        expiresAt: Timestamp
+      }>
+      /** 0 to 9007199254740991. */
+      transcriptBytes: number
       /** 0 to 10000 elements. */
       rooms: Array<{
         roomId: UUID
@@ -3812,18 +3794,6 @@ export interface Routes {
         roomId: UUID
         at: Timestamp
       }>
-      /** A list has 10000 entries: there may be more. */
-      isTruncated: boolean
-      /** What is erased when the person leaves, and by when. 0 to 10000 elements. */
-      erasable: Array<{
-        /** 1 to 256 characters. */
-        about: string
-        /** 1 to 256 characters. */
-        when: string
-      }>
-      guestId?: GuestID | null
-      seenAt?: Timestamp | null
-      tokenEndsAt?: Timestamp | null
     }
   }
   /** The server tells which records it keeps, how long, and what ends them. `docs/retention.md` has the same rows. */

@@ -14,6 +14,8 @@ package struct Auth: Sendable {
     private let guestSweep: ExpirySweep<GuestTable>
     private let profileSweep: ExpirySweep<AbandonedProfiles>
     private let invitationSweep: ExpirySweep<EndedInvitations>
+    /// `nil`: nobody is erased for being away.
+    private let inactivitySweep: InactivitySweep?
     private let erasureSweep: ErasureSweep<AuthErasedRows>
     private let finishedErasureSweep: ExpirySweep<FinishedErasures>
     private let countErasures: @Sendable () async throws(StoreError) -> Void
@@ -40,14 +42,14 @@ package struct Auth: Sendable {
         let guests = GuestTable(
             pool, strangersBytesMax: configuration.strangersBytesMax, life: configuration.guestLife)
         let backups = ContactBackupTable(pool)
+        let eraser = Eraser(pool: pool, bus: bus, clock: clock, logger: logger)
         let handler = RequestHandler(
             registration: Registration(
                 pool: pool, directory: directory, operators: operators, bus: bus,
                 usualMode: configuration.registration, clock: clock, logger: logger),
             sessions: SessionService(pool: pool, directory: directory, clock: clock),
             leaving: Leaving(
-                pool: pool, eraser: Eraser(pool: pool, bus: bus, clock: clock, logger: logger), operators: operators,
-                bus: bus, clock: clock, logger: logger),
+                pool: pool, eraser: eraser, operators: operators, bus: bus, clock: clock, logger: logger),
             guests: GuestProving(
                 guests, areTaken: configuration.server.hasGuests, operators: operators, bus: bus, clock: clock,
                 logger: logger),
@@ -63,6 +65,10 @@ package struct Auth: Sendable {
         self.profileSweep = ExpirySweep(
             AbandonedProfiles(pool, life: configuration.profileLife), clock: clock, logger: logger)
         self.invitationSweep = ExpirySweep(EndedInvitations(pool), clock: clock, logger: logger)
+        self.inactivitySweep = configuration.inactiveDays.map {
+            InactivitySweep(
+                pool: pool, eraser: eraser, operators: operators, days: $0, clock: clock, logger: logger)
+        }
         self.erasureSweep = ErasureSweep(
             AuthErasedRows(pool), pool: pool, settledAfter: configuration.erasuresSettledAfter, logger: logger)
         let erasures = FinishedErasures(pool)
@@ -100,6 +106,7 @@ package struct Auth: Sendable {
             group.addTask { await self.guestSweep.run() }
             group.addTask { await self.profileSweep.run() }
             group.addTask { await self.invitationSweep.run() }
+            group.addTask { await self.inactivitySweep?.run() }
             group.addTask { await self.erasureSweep.run() }
             group.addTask { await self.finishedErasureSweep.run(afterwards: self.countErasures) }
             group.addTask { await self.strangers.0.run() }
@@ -152,6 +159,7 @@ package struct Auth: Sendable {
         Migration(version: 15, name: "shared tokens", sql: PackageResources._15_shared_tokens_sql),
         Migration(version: 16, name: "held about", sql: PackageResources._16_held_about_sql),
         Migration(version: 18, name: "wake secrets", sql: PackageResources._18_wake_secrets_sql),
+        Migration(version: 20, name: "doors", sql: PackageResources._20_doors_sql),
         Migration(version: 21, name: "guest erasures", sql: PackageResources._21_guest_erasures_sql),
     ]
 }

@@ -12,6 +12,8 @@ package struct AuthConfiguration: Sendable {
     package var profileLife = KeptRecord.profiles.usual!
     /// How long a guest is known that was not seen.
     package var guestLife = KeptRecord.guests.usual!
+    /// Days without a login or renewal after which an identity is erased. `nil`: never.
+    package var inactiveDays: Int64?
     /// Bytes that all strangers together may keep in one store.
     package var strangersBytesMax = Limits.strangersStoreBytesMax
     /// Whether somebody new may register, while no operator has chosen.
@@ -23,7 +25,8 @@ package struct AuthConfiguration: Sendable {
         name: "Whisper", registration: .open, hasGuests: true,
         pendingHours: KeptRecord.mail.usual!.components.seconds / 3_600,
         ledgerDays: KeptRecord.ledger.usual!.components.seconds / 86_400,
-        backupDays: KeptRecord.backups.usual!.components.seconds / 86_400, contact: nil, privacy: nil)
+        backupDays: KeptRecord.backups.usual!.components.seconds / 86_400, inactiveDays: nil, contact: nil,
+        privacy: nil)
 
     package init() {}
 }

@@ -45,6 +45,13 @@ package enum AuthLimits {
     package static let ledgerWalkedWithin = Limits.pendingTTL + .seconds(48 * 3_600)
     /// How long a finished erasure stays listed. It names nobody.
     package static let finishedErasureLife = KeptRecord.erasures.usual!
+    /// Inactive identities that the cluster erases within an hour, and one process in one sweep.
+    package static let inactiveErasedPerHour: Int64 = 1_000
+    package static let inactiveErasedPerSweep = 20
+    /// Days for which an inactive identity is counted, and `RetentionDue` fires, before it is erased.
+    package static let inactivityNoticeDays: Int64 = 1
+    /// The notice begins anew if nobody has counted for so long.
+    package static let inactivityBreakMax = Duration.seconds(3_600)
     /// Marks of erased identities, and identities, that one statement reads or adds (`ErasureMarks`, `Reapplication`).
     package static let marksPortion = 1_000
     /// How old the mode may be that a challenge names. The mode at the proof decides.

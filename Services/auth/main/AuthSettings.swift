@@ -30,6 +30,7 @@ struct AuthSettings: ServiceSettings {
     let auditLife = KeptSettings.audit
     let guestLife = KeptSettings.guests
     let deadLetterLife = KeptSettings.deadLetters
+    let inactiveDays = KeptSettings.inactive
     let strangerBackupBytesMax = Setting(
         "backup.stranger.bytes", .integer(in: 0...1_048_576), default: "65536",
         "Ciphertext of the contact backup of an identity without any peer, in bytes.")
@@ -76,7 +77,9 @@ extension Settings<AuthSettings> {
         configuration.guestLife = try self.guestLife
         configuration.strangersBytesMax = try self.strangers.bytes()
         configuration.registration = try self.registration
+        configuration.inactiveDays = try self.inactiveDays
         configuration.server = try self.server.facts(configuration.registration)
+        configuration.server.inactiveDays = configuration.inactiveDays
         return configuration
     }
 
@@ -88,11 +91,13 @@ extension Settings<AuthSettings> {
         configuration.evidenceLife = try self.evidenceLife
         configuration.reportLife = try self.reportLife
         configuration.auditLife = try self.auditLife
-        configuration.kept = KeptRecords([
+        var kept: [(KeptRecord, Duration)] = [
             (.mail, try self.server.pendingTTL), (.backups, try self.server.backupLife), (.audit, try self.auditLife),
             (.guests, try self.guestLife), (.deadLetters, try self.deadLetterLife),
             (.profiles, try self.profileLife), (.reports, try self.reportLife), (.evidence, try self.evidenceLife),
-        ])
+        ]
+        if let days = try self.inactiveDays { kept.append((.inactive, .seconds(days * 86_400))) }
+        configuration.kept = KeptRecords(kept)
         configuration.unknownEvidenceBytesMax = try self.unknownEvidenceBytesMax
         configuration.openEvidenceBytesMax = try self.openEvidenceBytesMax
         configuration.strangersBytesMax = try self.strangers.bytes()

@@ -24,7 +24,7 @@ extension Settings<ServerSettings> {
             pendingHours: (try self.pendingTTL.components.seconds + 3_599) / 3_600,
             ledgerDays: Limits.ledgerTTL.components.seconds / 86_400,
             backupDays: try self.backupLife.components.seconds / 86_400,
-            contact: try self.contact, privacy: try self.privacy)
+            inactiveDays: nil, contact: try self.contact, privacy: try self.privacy)
     }
 }
 

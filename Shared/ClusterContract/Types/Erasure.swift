@@ -8,15 +8,18 @@ package struct ErasureOrder: Sendable {
     package var origin: ErasureOperations.Origin
     /// The epoch in which the person has signed, or the guest has asked. `nil`: an operator decides, whoever is logged in.
     package var epoch: Epoch?
+    /// The identity must not be banned, and not have been seen for more than these days.
+    package var unseenForDays: Int64?
 
     package init(
         _ principal: PrincipalID, sentMail: AccountDelete.SentMail, by origin: ErasureOperations.Origin,
-        epoch: Epoch? = nil
+        epoch: Epoch? = nil, unseenForDays: Int64? = nil
     ) {
         self.principal = principal
         self.sentMail = sentMail
         self.origin = origin
         self.epoch = epoch
+        self.unseenForDays = unseenForDays
     }
 }
 

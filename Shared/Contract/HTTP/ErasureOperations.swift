@@ -1,8 +1,8 @@
 /// Erasures, as operators order and watch them (contract §20.5). No answer names a person.
 package enum ErasureOperations {
-    /// The one who wished an erasure.
+    /// The one who wished an erasure. With `retention` nobody did: the identity was away for too long.
     package enum Origin: String, CaseIterable, Sendable {
-        case person, `operator`, guest
+        case person, `operator`, guest, retention
     }
 
     private static let confirm = TypedField.text(

@@ -40,6 +40,7 @@ package enum ExportOperations {
     /// The part of the schema `auth`.
     private static let account: [Field] = [
         Self.time("exportedAt"), Field("whisperId", .whisperID), Self.time("createdAt"),
+        Field("seenOn", .text(10...10), about: "Day in UTC of the newest login or renewal of a session."),
         Field("signPublicKey", .base64(32...32)), Field("encPublicKey", .base64(32...32)),
         Self.list(
             "devices",
@@ -65,6 +66,11 @@ package enum ExportOperations {
                     "documents",
                     [Field("name", Self.word), Field("sizeBytes", Self.count), Self.time("updatedAt")]),
             ]),
+        Self.list(
+            "invitations",
+            [
+                Self.time("createdAt"), Self.time("expiresAt"), Self.timeIfAny("revokedAt"), Field("isUsed", .bool),
+            ], about: "Made by it. Empty unless the server keeps who has made an invitation."),
         Self.list(
             "reportsMade",
             [
@@ -222,7 +228,7 @@ package enum ExportOperations {
     }()
 
     private static let sample =
-        #"{"exportedAt":1730000000000,"whisperId":"WSP-JBPU-D452-TLT4","createdAt":1720000000000,"signPublicKey":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=","encPublicKey":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=","devices":[],"sessions":[],"profiles":[],"reportsMade":[],"reportsAbout":0,"waiting":{"messages":0,"bytes":0},"mail":[],"statuses":[],"peers":[{"whisperId":"WSP-AAAA-AAAA-AAAA","direction":"sent","lastAt":1729900000000}],"groups":[],"groupEventsWaiting":0,"strangersAdded":[],"files":[],"filesReceived":[],"deadLetters":[],"calls":[],"conversations":[],"streams":[],"listens":[],"grantsSigned":0,"transcripts":[],"transcriptShares":[],"transcriptBytes":0,"rooms":[],"roomsBarred":[],"isTruncated":false,"erasable":[{"about":"Digests of tokens.","when":"at once"}]}"#
+        #"{"exportedAt":1730000000000,"whisperId":"WSP-JBPU-D452-TLT4","createdAt":1720000000000,"seenOn":"2024-10-27","signPublicKey":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=","encPublicKey":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=","devices":[],"sessions":[],"profiles":[],"invitations":[],"reportsMade":[],"reportsAbout":0,"waiting":{"messages":0,"bytes":0},"mail":[],"statuses":[],"peers":[{"whisperId":"WSP-AAAA-AAAA-AAAA","direction":"sent","lastAt":1729900000000}],"groups":[],"groupEventsWaiting":0,"strangersAdded":[],"files":[],"filesReceived":[],"deadLetters":[],"calls":[],"conversations":[],"streams":[],"listens":[],"grantsSigned":0,"transcripts":[],"transcriptShares":[],"transcriptBytes":0,"rooms":[],"roomsBarred":[],"isTruncated":false,"erasable":[{"about":"Digests of tokens.","when":"at once"}]}"#
 
     private static let about = """
         Lists end at \(Limits.exportEntriesMax) entries; `isTruncated` says that one did. The ledger of messages is not in it: it is kept by message, and only a walk \

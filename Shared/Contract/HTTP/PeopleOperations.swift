@@ -4,11 +4,8 @@ package enum PeopleOperations {
     private static let person = ObjectSchema([
         Field("whisperId", .whisperID), Field("createdAt", .timestamp),
         Field(
-            "seenOn", .text(10...10), .optional,
-            about: """
-                Day in UTC, as `2026-01-31`, of the newest login or refresh. Absent once that session has ended: by a logout, or \
-                after \(Limits.sessionTTL.components.seconds / 86_400) days.
-                """),
+            "seenOn", .text(10...10), about: "Day in UTC, as `2026-01-31`, of the newest login or renewal of a session."
+        ),
         Field(
             "platform", .choice(["ios", "android"]), .optional, about: "As its device says. Absent without a device."),
         Field("isBanned", .bool),

@@ -9,14 +9,17 @@ package enum ServerOperations {
         package var registration: RegistrationMode
         package var hasGuests: Bool
         package var pendingHours, ledgerDays, backupDays: Int64
+        /// `nil`: nobody is erased for being away.
+        package var inactiveDays: Int64?
         package var contact, privacy: String?
 
         package init(
             name: String, registration: RegistrationMode, hasGuests: Bool, pendingHours: Int64, ledgerDays: Int64,
-            backupDays: Int64, contact: String?, privacy: String?
+            backupDays: Int64, inactiveDays: Int64?, contact: String?, privacy: String?
         ) {
             (self.name, self.registration, self.hasGuests) = (name, registration, hasGuests)
             (self.pendingHours, self.ledgerDays, self.backupDays) = (pendingHours, ledgerDays, backupDays)
+            self.inactiveDays = inactiveDays
             (self.contact, self.privacy) = (contact, privacy)
         }
 
@@ -25,6 +28,7 @@ package enum ServerOperations {
             retention.add("pendingHours", self.pendingHours)
             retention.add("ledgerDays", self.ledgerDays)
             retention.add("backupDays", self.backupDays)
+            if let days = self.inactiveDays { retention.add("inactiveDays", days) }
             var json = JSONWriter()
             json.add("name", self.name)
             json.add("registration", self.registration.rawValue)
@@ -44,6 +48,9 @@ package enum ServerOperations {
         Field(
             "ledgerDays", .integer(1...14), about: "How long sender, recipient and time of a message are remembered."),
         Field("backupDays", .integer(1...3_650), about: "How long a backup of the database stays."),
+        Field(
+            "inactiveDays", .integer(Limits.inactiveDays), .optional,
+            about: "Days without a login or renewal after which an identity is erased. Absent: never."),
     ])
 
     package static let server = HTTPOperation(

@@ -67,6 +67,12 @@ package struct KeptRecord: Sendable {
         "guests", "Keys of guests. A banned guest stays as long as the ban.", in: "auth.guests redis:guest",
         until: "after it was last seen", Limits.guestTTL, setting: Self.days("GUEST_DAYS", 1...90),
         erased: Self.atOnce, by: "auth: GuestTable")
+    /// Without the setting nobody is erased for being away.
+    package static let inactive = KeptRecord(
+        "inactive",
+        "Identities that do not log in, with all that is theirs. Banned ones stay. Since when the setting holds.",
+        in: "auth.identities auth.inactivity", until: "after the last login or renewal, and a day of notice",
+        setting: Self.days("INACTIVE_DAYS", Limits.inactiveDays), by: "auth: InactivitySweep")
     package static let profiles = KeptRecord(
         "profiles", "Profiles, their devices and their sealed documents.",
         in: "auth.profiles auth.profile_members auth.profile_documents",
@@ -114,6 +120,7 @@ package struct KeptRecord: Sendable {
             in: "auth.identities auth.devices auth.contact_backups router.group_quotas",
             until: "the person leaves or is erased",
             erased: "at once; additions to groups within two minutes", by: "auth: ErasureDecision"),
+        Self.inactive,
         KeptRecord(
             "sessions", "Digests of tokens.", in: "auth.sessions redis:session", until: "after the login or renewal",
             Limits.sessionTTL, erased: Self.atOnce, by: "auth: SessionTable"),

@@ -124,6 +124,8 @@ package enum Limits {
     package static let invitationLifeSecondsUsual: Int64 = 7 * 86_400
     package static let invitationLabelCharacters = 1...64
     package static let openInvitationsMax: Int64 = 10_000
+    /// Days without a login or renewal after which a server may erase an identity (contract §20.9).
+    package static let inactiveDays: ClosedRange<Int64> = 90...3_650
     /// Reports of one reporter that nobody has reviewed yet: bounds what one can make operators keep (contract §13a).
     package static let openReportsMax = 20
     /// Evidence of one report about a message that the ledger does not know, and of one reporter's open reports, in bytes (contract §13b).

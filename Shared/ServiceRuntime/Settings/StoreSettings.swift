@@ -161,6 +161,11 @@ package enum KeptSettings {
     package static let backups = Self.days(
         of: .backups, "How long the oldest backup stays, as `whisper-backup` is told. Auth tells people of it.")
 
+    /// `nil`: never.
+    package static let inactive = Setting<Int64?>(
+        "inactive.days", .daysOrNever(in: Limits.inactiveDays), default: "0",
+        "Days without a login or renewal of a session after which an identity is erased. A banned one stays.")
+
     private static func days(of record: KeptRecord, _ meaning: String) -> Setting<Duration> {
         guard let setting = record.setting, let usual = record.usual else {
             // Only rows with both are named above.
@@ -170,6 +175,15 @@ package enum KeptSettings {
         return Setting(
             setting.name.lowercased().replacing("_", with: "."), .days(in: days(setting.least)...days(setting.most)),
             default: "\(days(usual))", meaning)
+    }
+}
+
+extension SettingParser<Int64?> {
+    fileprivate static func daysOrNever(in range: ClosedRange<Int64>) -> SettingParser {
+        SettingParser("an integer in \(range), in days, or 0 for never") { text in
+            guard let days = Int64(text), days == 0 || range.contains(days) else { return nil }
+            return .some(days == 0 ? nil : days)
+        }
     }
 }
 

@@ -40,6 +40,7 @@
 - { name: AUDIT_DAYS, value: {{ $values.server.auditDays | quote }} }
 - { name: GUEST_DAYS, value: {{ $values.server.guestDays | quote }} }
 - { name: DEAD_LETTER_DAYS, value: {{ $values.server.deadLetterDays | quote }} }
+- { name: INACTIVE_DAYS, value: {{ $values.server.inactiveDays | quote }} }
 {{- else if eq .name "push" }}
 {{- $push := $values.push }}
 - { name: DEAD_LETTER_DAYS, value: {{ $values.server.deadLetterDays | quote }} }

@@ -30,13 +30,7 @@ package struct Eraser: Sendable {
 
     /// Tells what follows from a commit. Each piece may be lost: caches end, gateways ask, and calls look at their tables.
     package func enforce(_ erasure: DecidedErasure, by origin: ErasureOperations.Origin) async {
-        let metric: ErasureOrigin =
-            switch origin {
-            case .person: .person
-            case .operator: .operator
-            case .guest: .guest
-            }
-        self.metrics.begun[metric].increment()
+        self.metrics.begun[ErasureOrigin(origin)].increment()
         self.logger.notice("erasure decided", [.erasureId: "\(erasure.id)"])
         do throws(BusError) {
             let isGuest = if case .guest = erasure.principal { true } else { false }
@@ -61,4 +55,15 @@ package struct Eraser: Sendable {
 
     /// The same, for an operator who has no connection of the identity.
     package func close(_ erasure: DecidedErasure) { self.bus.publish(Self.end(of: erasure), to: Keyspace.nodes) }
+}
+
+extension ErasureOrigin {
+    fileprivate init(_ origin: ErasureOperations.Origin) {
+        self =
+            switch origin {
+            case .person: .person
+            case .operator: .operator
+            case .retention: .retention
+            }
+    }
 }

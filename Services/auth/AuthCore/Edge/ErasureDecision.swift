@@ -14,7 +14,7 @@ package struct ErasureDecision: Sendable {
 
     /// Erases the identity or guest with the commit of this transaction. An identity leaves tombstones.
     /// - Parameter forget: removes rows of another core that name it. It runs when the identity or guest is locked.
-    /// - Returns: `nil` if there is none, or it is not in the epoch of the order.
+    /// - Returns: `nil` if there is none, or it is not as the order demands.
     package func make(
         _ order: ErasureOrder, in transaction: borrowing Transaction,
         forget: (borrowing Transaction) async throws(StoreError) -> Void
@@ -46,11 +46,13 @@ package struct ErasureDecision: Sendable {
         _ order: ErasureOrder, of identity: WhisperID, in transaction: borrowing Transaction,
         forget: (borrowing Transaction) async throws(StoreError) -> Void
     ) async throws(StoreError) -> DecidedErasure? {
-        guard let held = try await transaction.query(ErasureTable.lock(identity, in: order.epoch)) else { return nil }
+        let now = self.clock.store
+        guard let held = try await transaction.query(ErasureTable.lock(identity, for: order, at: now)) else {
+            return nil
+        }
         let profiles = try await transaction.query(ErasureTable.lockProfiles(of: identity))
         try await forget(transaction)
         let others = try await transaction.query(ErasureTable.others(in: profiles, than: identity))
-        let now = self.clock.store
         var erasing = Pipeline()
         erasing.add(Tombstones.add(Tombstones.marks(of: held.keys), at: now))
         erasing.add(ErasureTable.removeRows(of: identity, alone: profiles.filter { others[$0] == nil }))

@@ -198,12 +198,12 @@ package struct Registration: Sendable {
     ) async throws(StoreError) -> Login {
         // This process may have stood still since it took the Job.
         guard ContinuousClock.now < end else { return .tooLate }
-        guard let epoch = try await self.identities.beginEpoch(of: identity, in: transaction) else {
+        let now = self.clock.store
+        guard let epoch = try await self.identities.beginEpoch(of: identity, at: now, in: transaction) else {
             // It was there a moment ago: it is banned, or has been erased meanwhile.
             let isThere = try await self.identities.exists(identity, in: transaction)
             return isThere ? .banned(identity) : .notLetIn(.erased)
         }
-        let now = self.clock.store
         var session = Self.session(of: identity, epoch, proof, token)
         let ended = try await self.sessions.removeAll(of: identity, in: transaction)
         var device = DeviceTable.Device(of: session)

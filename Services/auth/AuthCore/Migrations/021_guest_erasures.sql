@@ -7,7 +7,7 @@ ALTER TABLE auth.erasures
     ADD CONSTRAINT erasures_check CHECK (
         num_nonnulls(whisper_id, guest_id) = CASE WHEN finished_at IS NULL THEN 1 ELSE 0 END),
     -- `guest`: it has asked by itself. Anybody may be many guests, so such a row goes when it is done.
-    ADD CONSTRAINT erasures_by_check CHECK (by IN ('person', 'operator', 'guest'));
+    ADD CONSTRAINT erasures_by_check CHECK (by IN ('person', 'operator', 'retention', 'guest'));
 
 -- `erasures_open` stays as processes of the release before read it.
 CREATE VIEW auth.erasures_unfinished AS

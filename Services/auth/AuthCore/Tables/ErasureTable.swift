@@ -5,14 +5,18 @@ package import Store
 /// Statements of an erasure's transaction (contract §20.4). The only code that adds to `auth.erasures`.
 enum ErasureTable {
     /// Locks the identity: no login, ban, report, backup or profile is under way at the commit.
-    /// - Parameter epoch: if given, the identity is in it, and is not banned.
-    /// - Returns: its keys and epoch; `nil` if there is no such identity.
-    static func lock(_ identity: WhisperID, in epoch: Epoch?) -> Statement<(keys: IdentityKeys, epoch: Epoch)?> {
-        Statement(
+    /// - Returns: its keys and epoch; `nil` if there is no such identity, or it is not as the order demands.
+    static func lock(
+        _ identity: WhisperID, for order: ErasureOrder, at now: StoreTime
+    ) -> Statement<(keys: IdentityKeys, epoch: Epoch)?> {
+        let (epoch, unseenFor) = (order.epoch, order.unseenForDays)
+        return Statement(
             """
             SELECT sign_key, enc_key, epoch FROM auth.identities
             WHERE whisper_id = \(identity)
                 AND (\(epoch?.value)::int8 IS NULL OR (epoch = \(epoch?.value) AND NOT is_banned))
+                AND (\(unseenFor)::int8 IS NULL OR (
+                    NOT is_banned AND seen_on < (\(now) AT TIME ZONE 'UTC')::date - \(unseenFor)::int4))
             FOR UPDATE
             """,
             first: { row throws(StoreError) in

@@ -83,17 +83,29 @@ package struct IdentityTable: Sendable {
         return holders
     }
 
-    /// Begins the next epoch: every session there is ends with the transaction's commit. Locks the identity until then.
+    /// Begins the next epoch: every session there is ends with the transaction's commit. Locks the identity until then. It has been seen.
     /// - Returns: nil if the identity is banned.
     package func beginEpoch(
-        of identity: WhisperID, in transaction: borrowing Transaction
+        of identity: WhisperID, at now: StoreTime, in transaction: borrowing Transaction
     ) async throws(StoreError) -> Epoch? {
         let rows = try await transaction.query(
             """
-            UPDATE auth.identities SET epoch = epoch + 1 WHERE whisper_id = \(identity) AND NOT is_banned
+            UPDATE auth.identities SET epoch = epoch + 1, seen_on = (\(now) AT TIME ZONE 'UTC')::date
+            WHERE whisper_id = \(identity) AND NOT is_banned
             RETURNING epoch
             """)
         return try rows.first.map { row throws(StoreError) in Epoch(value: try row.decode(0)) }
+    }
+
+    /// The owner of a session that lives has been seen. Writes once a day.
+    ///
+    /// Comes before the session is locked: logins lock the identity first.
+    static func see(ownerOf tokenHash: Bytes32, at now: StoreTime) -> SQL {
+        """
+        UPDATE auth.identities i SET seen_on = (\(now) AT TIME ZONE 'UTC')::date FROM auth.sessions s
+        WHERE s.token_hash = \(tokenHash) AND LEAST(s.expires_at, s.dies_at) > \(now)
+            AND i.whisper_id = s.whisper_id AND i.epoch = s.epoch AND i.seen_on < (\(now) AT TIME ZONE 'UTC')::date
+        """
     }
 
     /// Ends the caller's epoch, if it is still the identity's.
@@ -122,10 +134,15 @@ package struct IdentityTable: Sendable {
         return try rows.first.map { row throws(StoreError) in Epoch(value: try row.decode(0)) }
     }
 
+    /// A ban keeps an identity from being seen: its days of absence begin now.
     /// - Returns: whether the identity exists. It need not have been banned.
     package func unban(_ identity: WhisperID, in transaction: borrowing Transaction) async throws(StoreError) -> Bool {
         let rows = try await transaction.query(
-            "UPDATE auth.identities SET is_banned = false WHERE whisper_id = \(identity) RETURNING 1")
+            """
+            UPDATE auth.identities SET is_banned = false,
+                seen_on = CASE WHEN is_banned THEN greatest(seen_on, (now() AT TIME ZONE 'UTC')::date) ELSE seen_on END
+            WHERE whisper_id = \(identity) RETURNING 1
+            """)
         return !rows.isEmpty
     }
 

@@ -134,7 +134,7 @@ package enum AdminAnswers {
         var json = JSONWriter(capacity: 256)
         json.add("whisperId", person.id)
         json.add("createdAt", person.createdAt)
-        json.add("seenOn", person.seenAt.map { Wording.day($0) })
+        json.add("seenOn", person.seenOn)
         json.add("platform", person.platform)
         json.add("isBanned", person.isBanned)
         json.add("waitingMessages", person.waitingMessages)

@@ -11,8 +11,8 @@ package struct PersonViews: Sendable {
         package var isBanned: Bool
         /// `nil`: it has no device.
         package var platform: String?
-        /// When the newest session began; `nil` if none is stored.
-        package var seenAt: Timestamp?
+        /// Day in UTC of the newest login or renewal.
+        package var seenOn: String
         package var waitingMessages: Int64 = 0
         package var groups: Int64 = 0
         package var files: Int64 = 0
@@ -29,13 +29,13 @@ package struct PersonViews: Sendable {
             """
             SELECT created_at, is_banned,
                 (SELECT platform FROM auth.devices WHERE whisper_id = \(id) ORDER BY updated_at DESC LIMIT 1),
-                (SELECT max(expires_at) FROM auth.sessions WHERE whisper_id = \(id))
+                to_char(seen_on, 'YYYY-MM-DD')
             FROM auth.identities WHERE whisper_id = \(id)
             """)
         guard var own = rows.first else { return nil }
         var person = Person(
             id: id, createdAt: try own.next(), isBanned: try own.next(), platform: try own.next(),
-            seenAt: try own.next(Timestamp?.self).map { $0 - Limits.sessionTTL })
+            seenOn: try own.next())
         if try await self.pool.canCall("router", "counts_of") {
             var row = try await self.pool.query("SELECT waiting_messages, groups FROM router.counts_of(\(id))")[0]
             person.waitingMessages = try row.next()

@@ -45,7 +45,7 @@ extension ConsolePage {
         <header><h2 class="parties">\(self.subject(person.id))</h2>
         <p><span class="tag \(person.isBanned ? "bad" : "good" as HTML)" id="status">\(person.isBanned ? "banned" : "not banned" as HTML)</span></p></header>
         <dl class="facts"><div><dt>Registered</dt><dd>\(self.time(person.createdAt, at: now))</dd></div>
-        <div><dt>Last seen</dt><dd>\(person.seenAt.map { Wording.day($0) } ?? "no session")</dd></div>
+        <div><dt>Last seen</dt><dd>\(person.seenOn)</dd></div>
         <div><dt>Device</dt><dd>\(person.platform ?? "none")</dd></div>
         <div><dt>Messages waiting</dt><dd>\(Wording.count(person.waitingMessages))</dd></div>
         <div><dt>Groups</dt><dd>\(Wording.count(person.groups))</dd></div>
