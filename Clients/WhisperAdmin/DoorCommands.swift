@@ -110,6 +110,7 @@ struct InvitationsCommand: AsyncParsableCommand {
             var usesLeft, usesMax, expiresAt, createdAt: Int64
             var revokedAt: Int64?
             var label: String?
+            var byIdentity: Bool?
         }
         var invitations: [Invitation]
         var nextCursor: String?
@@ -120,7 +121,9 @@ struct InvitationsCommand: AsyncParsableCommand {
         try self.options.show(body, as: Answer.self) { answer in
             let lines = answer.invitations.map { invitation in
                 let end = invitation.revokedAt.map { "revoked \(time($0))" } ?? "until \(time(invitation.expiresAt))"
-                let label = invitation.label.map { "  “\(harmlessLine($0))”" } ?? ""
+                let label =
+                    invitation.label.map { "  “\(harmlessLine($0))”" }
+                    ?? (invitation.byIdentity == true ? "  made by a person" : "")
                 let used = invitation.usesMax - invitation.usesLeft
                 return
                     "\(time(invitation.createdAt))  \(invitation.invitationId)  \(used) of \(invitation.usesMax) used  \(end)\(label)"

@@ -19,8 +19,8 @@ extension AuthBench {
         let token = InvitationToken(random: randomBytes(InvitationToken.byteCount))
         _ = try await self.doors { doors, now, transaction throws(StoreError) in
             try await doors.add(
-                .random(), tokenHash: SHA256.hash(token.bytes), uses: uses, for: life, label: nil, at: now,
-                in: transaction)
+                .random(), tokenHash: SHA256.hash(token.bytes), uses: uses, for: life,
+                by: .operators(label: nil), at: now, in: transaction)
         }
         return token
     }

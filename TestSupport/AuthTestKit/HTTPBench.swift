@@ -35,6 +35,9 @@ package struct HTTPBench {
                 backups: ContactBackupTable(bench.pool), held: HeldRecords(bench.pool),
                 profiles: ProfileService(
                     pool: bench.pool, bus: bench.bus, configuration: configuration, clock: bench.clock),
+                inviting: Inviting(
+                    pool: bench.pool, operators: bench.operators, bus: bench.bus, configuration: configuration,
+                    clock: bench.clock),
                 limiter: RateLimiter(bus: bench.bus, rates: rates),
                 unknownTokens: UnknownTokens(
                     bus: bench.bus, rates: RateTable(), trustedProxies: [NetworkAddress(Self.balancer)!],

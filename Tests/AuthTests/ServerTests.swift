@@ -23,13 +23,15 @@ import Testing
             var configuration = AuthConfiguration()
             configuration.registration = .closed
             configuration.server.name = "Choir"
+            configuration.server.inactiveDays = 400
+            configuration.server.keepsInviters = true
             configuration.server.contact = "mailto:ann@example.org"
             let http = self.http(bench, configuration)
             let answer = try await http.send(.get, "/server", authorization: nil)
             #expect(answer.status == 200 && answer.headers[.cacheControl] == "max-age=60")
             #expect(
                 answer.text
-                    == #"{"name":"Choir","registration":"closed","guests":true,"features":["invitations","live","profiles","rooms","transcripts"],"retention":{"pendingHours":72,"ledgerDays":14,"backupDays":30},"invitationsKept":false,"operator":"mailto:ann@example.org"}"#
+                    == #"{"name":"Choir","registration":"closed","guests":true,"features":["invitations","live","profiles","rooms","transcripts"],"retention":{"pendingHours":72,"ledgerDays":14,"backupDays":30,"inactiveDays":400},"invitationsKept":true,"operator":"mailto:ann@example.org"}"#
             )
             try await bench.doors { doors, now, transaction throws(StoreError) in
                 try await doors.choose(.invited, at: now, in: transaction)

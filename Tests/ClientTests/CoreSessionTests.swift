@@ -244,6 +244,37 @@ import Testing
         await core.close()
     }
 
+    @Test func anInvitationIsALinkOfOurServer() async throws {
+        let core = try self.kit.open("ann")
+        try await self.kit.perform(core, "identity_create")
+        func ask(_ verb: String) async throws -> JSON {
+            try await self.kit.perform(core, verb)
+            return try await self.kit.next(core, "answer").event
+        }
+        #expect(try await ask("invitation_create")["error"]?["code"]?.string == "offline")
+        try await self.kit.online(core)
+        let made = try #require(try await ask(#"invitation_create {"expiresInSeconds":60,"form":"web"}"#)["result"])
+        #expect(made["type"]?.string == "invitation" && made["expiresAt"]?.integer == 60)
+        let (text, token) = (made["text"]?.string ?? "", made["token"]?.string ?? "")
+        #expect(text.hasSuffix("/invite#\(token)") && InvitationToken(token) != nil)
+        let usual = try await ask("invitation_create")["result"]
+        #expect(
+            usual?["text"]?.string?.hasPrefix("whisper://invite/") == true && usual?["expiresAt"]?.integer == 604_800)
+        for (status, code) in [(403, "forbidden"), (429, "tooMany"), (500, "server")] {
+            self.kit.server.state.withLock { $0.invitationStatus = status }
+            #expect(try await ask("invitation_create")["error"]?["code"]?.string == code)
+        }
+        for text in [text, token] {
+            let revoked = try await ask(#"invitation_revoke {"text":"\#(text)"}"#)["result"]
+            #expect(revoked?["type"]?.string == "invitationRevoked")
+        }
+        for (text, code) in [("hello", "invalidField"), ("whisper://invite/other.example#\(token)", "otherServer")] {
+            #expect(try await ask(#"invitation_revoke {"text":"\#(text)"}"#)["error"]?["code"]?.string == code)
+        }
+        #expect(self.kit.server.state.withLock { $0.revokedInvitations } == [token, token])
+        await core.close()
+    }
+
     @Test func pushTokensReachTheServerAndComeAgainWithEachLogin() async throws {
         let core = try self.kit.open("ann")
         try await self.kit.perform(core, "identity_create")

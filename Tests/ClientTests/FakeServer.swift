@@ -122,6 +122,9 @@ final class FakeServer: ServerLink {
         var backups: [String: [UInt8]] = [:]
         var isExportRefused = false
         var onExport: (@Sendable () -> Void)?
+        /// What an invitation is answered with; 200 gives one out.
+        var invitationStatus = 200
+        var revokedInvitations: [String] = []
         /// Grows with each backup that is written: the latest is everybody's `ETag`.
         var backupsWritten = 0
         /// Frames as they came, by their type (`FakeSignals.swift`).
@@ -275,7 +278,26 @@ final class FakeServer: ServerLink {
     func post(_ path: String, _ body: [UInt8], bearer: String?) async throws(LinkError) -> HTTPAnswer {
         if let answer = self.profileAnswer("POST", path, body, bearer: bearer) { return answer }
         if path == "/attachments/presign" { return self.objects.presign(body) }
+        if path.hasPrefix("/invitations") { return self.invitationAnswer(path, body, bearer: bearer) }
         return HTTPAnswer(status: 404, body: [])
+    }
+
+    private func invitationAnswer(_ path: String, _ body: [UInt8], bearer: String?) -> HTTPAnswer {
+        self.state.withLock { state in
+            guard let bearer, state.tokens[bearer] != nil else { return HTTPAnswer(status: 401, body: []) }
+            let fields = try? JSON(parsing: body)
+            guard fields?["protocolVersion"]?.integer == 1, fields?["cryptoVersion"]?.integer == 1 else {
+                return HTTPAnswer(status: 400, body: [])
+            }
+            if path == "/invitations/revoke" {
+                state.revokedInvitations.append(fields?["token"]?.string ?? "")
+                return HTTPAnswer(status: 200, body: Array(#"{"success":true}"#.utf8))
+            }
+            let life = fields?["expiresInSeconds"]?.integer ?? 604_800
+            return HTTPAnswer(
+                status: state.invitationStatus,
+                body: Array(#"{"token":"AAECAwQFBgcICQoLDA0ODw","expiresAt":\#(life)}"#.utf8))
+        }
     }
 
     func delete(_ path: String, bearer: String) async throws(LinkError) -> HTTPAnswer {

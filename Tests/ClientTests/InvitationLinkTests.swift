@@ -20,6 +20,22 @@ struct InvitationLinkTests {
         #expect(link.server?.description == server)
     }
 
+    @Test(
+        arguments: [
+            ("wss://chat.example.org", "whisper://invite/chat.example.org#", "https://chat.example.org/invite#"),
+            ("wss://[::1]:8443", "whisper://invite/[::1]:8443#", "https://[::1]:8443/invite#"),
+            ("ws://127.0.0.1:8080", "whisper://invite/127.0.0.1:8080#", "http://127.0.0.1:8080/invite#"),
+        ])
+    func anInvitationIsWritten(server: String, app: String, web: String) throws {
+        let address = try #require(ServerAddress(server))
+        let link = InvitationLink(try #require(InvitationToken(token)), server: address)
+        #expect(link.text(.app) == app + token && link.text(.web) == web + token)
+        for form in ContactLink.Form.allCases {
+            let read = try #require(InvitationLink(link.text(form)))
+            #expect(read.token == link.token && read.server?.isSamePlace(as: address) == true)
+        }
+    }
+
     @Test(arguments: [
         "", "#", "hello", String(token.dropLast()), token + "A", "whisper://invite/#\(token)",
         "whisper://add/chat.example.org#\(token)", "https://chat.example.org/listen#\(token)",

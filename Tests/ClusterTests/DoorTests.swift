@@ -1,9 +1,15 @@
+import Contract
 import LocalStack
 import TestKit
 import Testing
 
 /// The door of registration, and how people hear of it (contract §20.6). No other test may register meanwhile.
-@Suite(.serialized, .cluster()) struct DoorTests {
+@Suite(
+    .serialized,
+    .cluster {
+        $0.environment[.auth] = ["INACTIVE_DAYS": "90", "INVITATIONS_PER_DAY": "2", "INVITATIONS_KEEP": "true"]
+    })
+struct DoorTests {
     @Test func somebodyNewComesInWithAnInvitationAndOnlyOnce() async throws {
         let folder = try TemporaryFolder(named: "doors")
         defer { folder.remove() }
@@ -47,6 +53,69 @@ import Testing
         #expect(known.contains("Your Whisper ID is \(likely)"), "\(known)")
         let taken = try await alice.types("init", "--server", Typist.server, fails: true)
         #expect(taken.contains("exists already"), "\(taken)")
+    }
+
+    @Test func aPersonInvitesAnotherAndRevokesTheNext() async throws {
+        let folder = try TemporaryFolder(named: "inviting")
+        defer { folder.remove() }
+        let (alice, bob, carol) = (Typist(folder, "alice"), Typist(folder, "bob"), Typist(folder, "carol"))
+        _ = try await alice.types("init", "--server", Typist.server)
+        func invite() async throws -> String {
+            let lines = try await alice.types("invite", "--days", "1", "--web").split(separator: "\n")
+            return String(try #require(lines.first { $0.contains("/invite#") }))
+        }
+        try await self.behind("invited") {
+            let words = try await bob.types("init", "--invitation", try await invite())
+            #expect(words.contains("Your Whisper ID is"), "\(words)")
+            let second = try await invite()
+            #expect(try await bob.types("uninvite", second).contains("Nobody can register"))
+            let refused = try await carol.types("init", "--invitation", second, fails: true)
+            #expect(refused.contains("unknown, expired, revoked or used up"), "\(refused)")
+            let third = try await alice.types("invite", fails: true)
+            #expect(third.contains("as many invitations as the server allows"), "\(third)")
+            let listed = try await Operators.tool("invitations")
+            #expect(listed.contains("made by a person"), "\(listed)")
+        }
+        let server = try await HTTPCall("GET", Cluster.stack.publicURL + "/server").answer()
+        #expect(server.json["invitationsKept"] == .bool(true))
+        #expect(server.json["retention"]?["inactiveDays"]?.integer == 90)
+    }
+
+    /// Nobody has asked for this erasure. It comes to its end in every service.
+    @Test func anIdentityThatIsAwayIsErased() async throws {
+        let alice = try await Cluster.phone(gateway: 1)
+        let bob = try await Cluster.phone(gateway: 2)
+        _ = try await bob.received(try await alice.text(bob))
+        let number = try #require(WhisperID(alice.id)).bits
+        try await waitUntil("auth counts", within: .seconds(90)) {
+            try await Cluster.database("SELECT count(*) FROM auth.inactivity WHERE days = 90") == "1"
+        }
+        _ = try await Cluster.database(
+            """
+            UPDATE auth.identities SET seen_on = seen_on - 92 WHERE whisper_id = \(number);
+            UPDATE auth.inactivity SET since = since - interval '1 day'
+            """)
+        func erasure(_ condition: String) async throws -> Bool {
+            try await Cluster.database("SELECT count(*) FROM auth.erasures WHERE by = 'retention' AND \(condition)")
+                == "1"
+        }
+        try await waitUntil("auth sweeps", within: .seconds(120)) { try await erasure("whisper_id = \(number)") }
+        #expect(try await alice.client.end().code == 4001)
+        try await CalmCluster.Leaving.isErased(alice.person)
+        // The clock of the data is moved: of the second pass, and of the ledger's walk.
+        for (time, end) in [
+            ("100 seconds", "done @> array_remove(auth.erasure_parts(), 'ledger')"),
+            ("24 hours", "finished_at IS NOT NULL"),
+        ] {
+            _ = try await Cluster.database("DELETE FROM router.mailbox WHERE sender = \(number)")
+            _ = try await Cluster.database(
+                "UPDATE auth.erasures SET decided_at = decided_at - interval '\(time)' WHERE by = 'retention'")
+            try await waitUntil(end, within: .seconds(120)) { try await erasure(end) }
+        }
+        #expect(
+            try await Cluster.database(
+                "SELECT count(*) FROM router.peers WHERE identity = \(number) OR peer = \(number)")
+                == "0")
     }
 
     private func behind(_ mode: String, _ body: () async throws -> Void) async throws {

@@ -61,6 +61,7 @@ import Testing
             #expect(!list.text.contains(token))
             let entry = try #require((list.json["invitations"] as? [[String: Any]])?.first)
             #expect(entry["usesLeft"] as? Int == 5 && entry["label"] as? String == "the choir")
+            #expect(entry["byIdentity"] as? Bool == false)
             let kept = try await bench.sql(
                 "SELECT string_agg(t::text, ' ') FROM (SELECT i::text AS t FROM auth.invitations i UNION ALL SELECT a::text FROM auth.audit_events a) all_rows"
             )

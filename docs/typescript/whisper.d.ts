@@ -3147,12 +3147,41 @@ export interface Routes {
         /** Days without a login or renewal after which an identity is erased. Absent: never. 90 to 3650. */
         inactiveDays?: number | null
       }
-      /** Whether the server remembers who came by whose invitation. */
+      /** Whether the server keeps who has made an invitation. It never keeps who has come in with one. */
       invitationsKept: boolean
       /** `mailto:` or `https:`. 1 to 200 characters. */
       operator?: string | null
       /** A page, `https:`. 1 to 200 characters. */
       privacy?: string | null
+    }
+  }
+  /** Makes an invitation for one person, by whoever is logged in. Its token is told here, and never again. An identity makes as many in a day as the server's operators allow, which may be none. */
+  "POST /invitations": {
+    parameters: {}
+    body: {
+      protocolVersion: 1
+      cryptoVersion: 1
+      /** Default: 7 days. 60 to 7776000. */
+      expiresInSeconds?: number | null
+    }
+    answer: {
+      /** 22 characters. */
+      token: string
+      expiresAt: Timestamp
+    }
+  }
+  /** Ends the invitation with this token, whoever has made it. The answer is the same for a token that is unknown. Whoever has come in with it stays. */
+  "POST /invitations/revoke": {
+    parameters: {}
+    body: {
+      protocolVersion: 1
+      cryptoVersion: 1
+      /** Base64url. Whoever has it may revoke the invitation. 22 characters. */
+      token: string
+    }
+    answer: {
+      /** Always `true`. */
+      success: boolean
     }
   }
   /** Whether somebody new may register. */
@@ -3228,6 +3257,8 @@ export interface Routes {
         /** For operators: whom or what it is for. 1 to 64 characters. */
         label?: string | null
         createdAt: Timestamp
+        /** Somebody has made it, and no operator. */
+        byIdentity: boolean
       }>
       /** Only when there is more. 1 to 64 characters. */
       nextCursor?: string | null

@@ -58,14 +58,27 @@ package final class Account {
     package func export(_ host: isolated some ServerHost) async throws(InquiryError) -> [UInt8] {
         guard let token = host.token else { throw .offline }
         let answer: HTTPAnswer
-        do {
-            answer = try await self.server.get("/account/export", bearer: token.token)
-        } catch {
-            throw .noAnswer
-        }
+        do { answer = try await self.server.get("/account/export", bearer: token.token) } catch { throw .noAnswer }
+        // A ban ends the session.
+        guard answer.status != 403 else { throw .offline }
+        return try Self.body(of: answer)
+    }
+
+    /// Asks something of the server over HTTP.
+    func post(
+        _ path: String, _ body: JSONWriter, _ host: isolated some ServerHost
+    ) async throws(InquiryError) -> [UInt8] {
+        guard let token = host.token else { throw .offline }
+        let answer: HTTPAnswer
+        do { answer = try await self.server.post(path, body.finished(), bearer: token.token) } catch { throw .noAnswer }
+        return try Self.body(of: answer)
+    }
+
+    private static func body(of answer: HTTPAnswer) throws(InquiryError) -> [UInt8] {
         switch answer.status {
         case 200: return answer.body
-        case 401, 403: throw .offline
+        case 401: throw .offline
+        case 403: throw .refused(.forbidden, retryAfter: nil)
         case 404: throw .refused(.notFound, retryAfter: nil)
         case 429: throw .refused(.rateLimited, retryAfter: nil)
         default: throw .refused(nil, retryAfter: nil)

@@ -21,6 +21,17 @@ package struct InvitationLink: Equatable {
         self.server = server
     }
 
+    package init(_ token: InvitationToken, server: ServerAddress) { (self.token, self.server) = (token, server) }
+
+    /// A link without its server is the token alone.
+    package func text(_ form: ContactLink.Form) -> String {
+        switch (form, self.server) {
+        case (_, nil): self.token.text
+        case (.app, let server?): "\(Self.appScheme)\(server.hostAndPort)#\(self.token.text)"
+        case (.web, let server?): "\(server.origin)\(Self.page)#\(self.token.text)"
+        }
+    }
+
     private static func address(of place: String) -> String? {
         if place.hasPrefix(Self.appScheme) { return "wss://" + place.dropFirst(Self.appScheme.count) }
         guard place.hasSuffix(Self.page) else { return nil }
@@ -30,6 +41,7 @@ package struct InvitationLink: Equatable {
         return origin.hasPrefix("https://") || origin.hasPrefix("http://") && isLocal ? origin : nil
     }
 
+    package static let charactersMax = 512
     private static let appScheme = "whisper://invite/"
     private static let page = "/invite"
 }

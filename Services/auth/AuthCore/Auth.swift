@@ -90,6 +90,7 @@ package struct Auth: Sendable {
         self.routes = PublicRoutes(
             directory: directory, identities: IdentityTable(pool), backups: backups, held: HeldRecords(pool),
             profiles: ProfileService(pool: pool, bus: bus, configuration: configuration, clock: clock),
+            inviting: Inviting(pool: pool, operators: operators, bus: bus, configuration: configuration, clock: clock),
             limiter: RateLimiter(bus: bus, rates: rates),
             unknownTokens: UnknownTokens(bus: bus, rates: rates, trustedProxies: trustedProxies),
             configuration: configuration, clock: clock, logger: logger)

@@ -18,6 +18,8 @@ package struct AuthConfiguration: Sendable {
     package var strangersBytesMax = Limits.strangersStoreBytesMax
     /// Whether somebody new may register, while no operator has chosen.
     package var registration = RegistrationMode.open
+    /// Invitations that one identity makes within a day. 0: people make none.
+    package var invitationsPerDay = 0
     /// See `ErasureLimits.settledAfter`. Tests take less.
     package var erasuresSettledAfter = ErasureLimits.settledAfter
     /// Facts that `GET /server` tells. It asks for the registration each time.
@@ -25,8 +27,8 @@ package struct AuthConfiguration: Sendable {
         name: "Whisper", registration: .open, hasGuests: true,
         pendingHours: KeptRecord.mail.usual!.components.seconds / 3_600,
         ledgerDays: KeptRecord.ledger.usual!.components.seconds / 86_400,
-        backupDays: KeptRecord.backups.usual!.components.seconds / 86_400, inactiveDays: nil, contact: nil,
-        privacy: nil)
+        backupDays: KeptRecord.backups.usual!.components.seconds / 86_400, inactiveDays: nil, keepsInviters: false,
+        contact: nil, privacy: nil)
 
     package init() {}
 }

@@ -66,4 +66,6 @@ package enum AuthLimits {
     package static let profileDocumentBodyBytesMax = (Limits.profileDocumentBytesMax + 2) / 3 * 4 + 4_096
     /// The body that carries a profile's hash or key, and room for fields that are ignored, in bytes.
     package static let profileBodyBytesMax = 4_096
+    /// The same of an invitation's.
+    package static let invitationBodyBytesMax = 4_096
 }

@@ -16,6 +16,7 @@ package struct Operators: Sendable {
     private let database: DatabaseWatch
     private let surroundings: Surroundings
     private let audit: AuditTable
+    private let doors: DoorTable
     private let clock: ServiceClock
     private let adminRoutes: AdminRoutes
     private let console: ConsoleRoutes
@@ -39,6 +40,7 @@ package struct Operators: Sendable {
         self.surroundings = Surroundings(
             prometheus: configuration.prometheus, certificate: configuration.certificate, logger: logger)
         self.audit = AuditTable(pool)
+        self.doors = DoorTable(pool)
         self.clock = clock
         let service = OperatorService(
             pool: pool, identities: identities, banning: self.bans, keys: bus, rates: rates,
@@ -95,6 +97,24 @@ package struct Operators: Sendable {
     /// Removes reports about an identity or guest and its ban, and empties its own reports.
     package func forget(_ principal: PrincipalID, in transaction: borrowing Transaction) async throws(StoreError) {
         try await ErasedRecords.forget(principal, in: transaction)
+    }
+
+    /// Adds an invitation that somebody makes for one person.
+    /// - Parameter inviter: kept with it, if given.
+    /// - Returns: when it expires; `nil` if as many are open as may be.
+    package func addInvitation(
+        _ tokenHash: Bytes32, for life: Duration, by inviter: WhisperID?, at now: StoreTime,
+        in transaction: borrowing Transaction
+    ) async throws(StoreError) -> Timestamp? {
+        try await self.doors.add(
+            .random(), tokenHash: tokenHash, uses: 1, for: life, by: .person(inviter), at: now, in: transaction)
+    }
+
+    /// Ends the invitation with this token, if there is one.
+    package func revokeInvitation(
+        _ tokenHash: Bytes32, at now: StoreTime, in transaction: borrowing Transaction
+    ) async throws(StoreError) {
+        try await self.doors.revoke(tokenHash, at: now, in: transaction)
     }
 
     /// - Returns: when the ban of an identity ends; `nil` if it has no end, or there is none.

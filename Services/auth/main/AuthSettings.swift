@@ -15,6 +15,9 @@ struct AuthSettings: ServiceSettings {
     let registration = Setting(
         "registration", .registrationMode, default: RegistrationMode.open.rawValue,
         "Whether somebody new may register, while no operator has chosen. Identities that exist log in whatever it is.")
+    let invitationsPerDay = Setting(
+        "invitations.per.day", .integer(in: 0...1_000), default: "0",
+        "Invitations that each identity may make within a day, for one person each. 0: operators alone invite.")
     let server = ServerSettings()
     let erasuresPerDay = Setting(
         "erasures.per.day", .integer(in: 1...100_000), default: "\(OperatorsLimits.erasuresPerDay)",
@@ -77,6 +80,7 @@ extension Settings<AuthSettings> {
         configuration.guestLife = try self.guestLife
         configuration.strangersBytesMax = try self.strangers.bytes()
         configuration.registration = try self.registration
+        configuration.invitationsPerDay = try self.invitationsPerDay
         configuration.inactiveDays = try self.inactiveDays
         configuration.server = try self.server.facts(configuration.registration)
         configuration.server.inactiveDays = configuration.inactiveDays

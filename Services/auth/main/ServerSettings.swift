@@ -11,6 +11,9 @@ struct ServerSettings: SettingGroup {
     let privacy = Setting(optional: "server.privacy", .link("https:"), "Page that says what the server keeps.")
     let guests = Setting(
         "guests", .truth, default: "true", "Whether people without an identity may listen and join rooms.")
+    let keepsInviters = Setting(
+        "invitations.keep", .truth, default: "false",
+        "Whether the server keeps who has made an invitation. `GET /server` and the export of that identity say so.")
     let pendingTTL = MailSettings.pendingTTL
     let backupLife = KeptSettings.backups
 }
@@ -24,7 +27,8 @@ extension Settings<ServerSettings> {
             pendingHours: (try self.pendingTTL.components.seconds + 3_599) / 3_600,
             ledgerDays: Limits.ledgerTTL.components.seconds / 86_400,
             backupDays: try self.backupLife.components.seconds / 86_400,
-            inactiveDays: nil, contact: try self.contact, privacy: try self.privacy)
+            inactiveDays: nil, keepsInviters: try self.keepsInviters, contact: try self.contact,
+            privacy: try self.privacy)
     }
 }
 

@@ -45,13 +45,77 @@ package enum DoorOperations {
         }
     }
 
+    /// The body of `invite`.
+    package struct InviteOne: HTTPBody {
+        package let life: Duration
+
+        private static let life = TypedField.integer(
+            "expiresInSeconds", Limits.invitationLifeSeconds, about: "Default: 7 days."
+        ).optional
+
+        package static let schema = ObjectSchema(CommonFields.versions + [Self.life.field])
+
+        package init(_ payload: Payload) throws(Payload.Corrupted) {
+            self.life = .seconds(try payload[Self.life] ?? Limits.invitationLifeSecondsUsual)
+        }
+    }
+
+    /// The body of `uninvite`.
+    package struct Uninvite: HTTPBody {
+        package let token: String
+
+        private static let token = TypedField.text(
+            "token", InvitationToken.characters, about: "Base64url. Whoever has it may revoke the invitation.")
+
+        package static let schema = ObjectSchema(CommonFields.versions + [Self.token.field])
+
+        package init(_ payload: Payload) throws(Payload.Corrupted) {
+            self.token = try payload[Self.token]
+        }
+    }
+
     private static let invitation = ObjectSchema([
         Field("invitationId", .uuid), Field("usesLeft", Self.uses), Field("usesMax", Self.uses),
         Field("expiresAt", .timestamp), Field("revokedAt", .timestamp, .optional), Self.label.field,
         Field("createdAt", .timestamp),
+        Field("byIdentity", .bool, about: "Somebody has made it, and no operator."),
     ])
 
-    package static let all = [
+    /// For people (contract §20.6).
+    private static let ofPeople = [
+        HTTPOperation(
+            "invite", .post, "/invitations",
+            about: """
+                Makes an invitation for one person, by whoever is logged in. Its token is told here, and never again. An identity makes \
+                as many in a day as the server's operators allow, which may be none.
+                """,
+            request: (InviteOne.schema, #"{"protocolVersion":1,"cryptoVersion":1,"expiresInSeconds":86400}"#),
+            success: .json(
+                ObjectSchema([Field("token", .text(InvitationToken.characters)), Field("expiresAt", .timestamp)]),
+                sample: #"{"token":"AAECAwQFBgcICQoLDA0ODw","expiresAt":1730604800000}"#),
+            failures: [
+                Self.invalid,
+                .init(
+                    .forbidden,
+                    "People make no invitations on this server, or \(Limits.openInvitationsMax) are open already."),
+                .init(.rateLimited, "The day's invitations are used up, or the counters are away."),
+            ]),
+        HTTPOperation(
+            "uninvite", .post, "/invitations/revoke",
+            about: """
+                Ends the invitation with this token, whoever has made it. The answer is the same for a token that is unknown. Whoever has \
+                come in with it stays.
+                """,
+            rate: Rates.revocations,
+            request: (
+                Uninvite.schema, #"{"protocolVersion":1,"cryptoVersion":1,"token":"AAECAwQFBgcICQoLDA0ODw"}"#
+            ),
+            success: Self.success, failures: [Self.invalid]),
+    ]
+
+    package static let all = Self.ofPeople + Self.ofOperators
+
+    private static let ofOperators = [
         HTTPOperation(
             "getRegistration", .get, "/admin/registration", about: "Whether somebody new may register.",
             origin: .operators, access: .viewer,
@@ -97,7 +161,7 @@ package enum DoorOperations {
                     Field("nextCursor", .text(Limits.cursorCharacters), .optional, about: "Only when there is more."),
                 ]),
                 sample:
-                    #"{"invitations":[{"invitationId":"7e4f3f0a-2b0b-4b58-8f7e-6a5d0d1f9c21","usesLeft":4,"usesMax":5,"expiresAt":1730604800000,"label":"the choir","createdAt":1730000000000}]}"#
+                    #"{"invitations":[{"invitationId":"7e4f3f0a-2b0b-4b58-8f7e-6a5d0d1f9c21","usesLeft":4,"usesMax":5,"expiresAt":1730604800000,"label":"the choir","createdAt":1730000000000,"byIdentity":false}]}"#
             ),
             failures: [.init(.invalidPayload, "A parameter is not valid.")]),
         HTTPOperation(

@@ -11,15 +11,17 @@ package enum ServerOperations {
         package var pendingHours, ledgerDays, backupDays: Int64
         /// `nil`: nobody is erased for being away.
         package var inactiveDays: Int64?
+        package var keepsInviters: Bool
         package var contact, privacy: String?
 
         package init(
             name: String, registration: RegistrationMode, hasGuests: Bool, pendingHours: Int64, ledgerDays: Int64,
-            backupDays: Int64, inactiveDays: Int64?, contact: String?, privacy: String?
+            backupDays: Int64, inactiveDays: Int64?, keepsInviters: Bool, contact: String?,
+            privacy: String?
         ) {
             (self.name, self.registration, self.hasGuests) = (name, registration, hasGuests)
             (self.pendingHours, self.ledgerDays, self.backupDays) = (pendingHours, ledgerDays, backupDays)
-            self.inactiveDays = inactiveDays
+            (self.inactiveDays, self.keepsInviters) = (inactiveDays, keepsInviters)
             (self.contact, self.privacy) = (contact, privacy)
         }
 
@@ -35,8 +37,7 @@ package enum ServerOperations {
             json.add("guests", self.hasGuests)
             json.add("features", strings: ServerOperations.features)
             json.add("retention", json: retention.finished())
-            // No row says who has come in with an invitation.
-            json.add("invitationsKept", false)
+            json.add("invitationsKept", self.keepsInviters)
             json.add("operator", self.contact)
             json.add("privacy", self.privacy)
             return json.finished()
@@ -69,7 +70,10 @@ package enum ServerOperations {
                     "features", .array(of: .text(1...64), count: 0...64),
                     about: "Parts of the contract that are not of its first release."),
                 Field("retention", .object(Self.retention)),
-                Field("invitationsKept", .bool, about: "Whether the server remembers who came by whose invitation."),
+                Field(
+                    "invitationsKept", .bool,
+                    about:
+                        "Whether the server keeps who has made an invitation. It never keeps who has come in with one."),
                 Field("operator", .text(Limits.serverLinkCharacters), .optional, about: "`mailto:` or `https:`."),
                 Field("privacy", .text(Limits.serverLinkCharacters), .optional, about: "A page, `https:`."),
             ]),

@@ -110,6 +110,12 @@ package enum Rates {
     package static let exports = Rate("exports", 10, a: .hour, burst: 10, per: .address, failsClosed: true)
     /// Invitations that operators make, beside `admin` and counted as it is.
     package static let invitations = Rate("invitations", 60, burst: 60, per: .address, failsClosed: true)
+    /// Invitations that one identity makes, as INVITATIONS_PER_DAY says. Not among `all`: RATE_LIMITS does not change it.
+    package static func invitations(perDay uses: Int) -> Rate {
+        Rate("invite", uses, a: .day, burst: uses, failsClosed: true)
+    }
+    /// Revocations of invitations by their token.
+    package static let revocations = Rate("uninvite", 20, burst: 20)
     /// Counted per role instead of per address: operators come through the same balancer. Wrong tokens are one role.
     package static let admin = Rate("admin", 600, burst: 600, per: .address, failsClosed: true)
 
@@ -124,6 +130,6 @@ package enum Rates {
         Self.livePackets, Self.liveResync, Self.liveAttention, Self.roomControl, Self.roomCodes, Self.roomSignals,
         Self.roomPokes,
         Self.roomGuesses, Self.roomGuessesOfAddress, Self.server, Self.invitations, Self.account,
-        Self.accountExport, Self.exports,
+        Self.accountExport, Self.exports, Self.revocations,
     ]
 }

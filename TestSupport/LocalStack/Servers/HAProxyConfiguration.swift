@@ -98,7 +98,7 @@ struct HAProxyConfiguration {
             http-request disable-l7-retry unless METH_GET
             option forwardfor
             use_backend gateway if { path /ws /health /ready }
-            use_backend auth if { path_beg /users/ /backup/ /profiles/ } or { path /server /account/export }
+            use_backend auth if { path_beg /users/ /backup/ /profiles/ } or { path /server /account/export /invitations /invitations/revoke }
             use_backend attachments if { path_beg /attachments/ }
             use_backend calls if { path_beg /calls/ /live/ /listen/ /transcript/ /join/ /web/ } or { path / /rooms /join /add /invite }
             default_backend unknown

@@ -134,6 +134,15 @@ enum Service: CaseIterable {
 private struct NoOperators: OperatorRecords {
     func forget(_ principal: PrincipalID, in transaction: borrowing Transaction) async throws(StoreError) {}
 
+    func addInvitation(
+        _ tokenHash: Bytes32, for life: Duration, by inviter: WhisperID?, at now: StoreTime,
+        in transaction: borrowing Transaction
+    ) async throws(StoreError) -> Timestamp? { nil }
+
+    func revokeInvitation(
+        _ tokenHash: Bytes32, at now: StoreTime, in transaction: borrowing Transaction
+    ) async throws(StoreError) {}
+
     func file(
         _ report: Report, of session: Session, question: AnswerAddress
     ) async throws(StoreError) -> Answer {

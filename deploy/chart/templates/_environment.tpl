@@ -32,6 +32,8 @@
 - { name: PROMETHEUS, value: {{ $values.console.prometheus | quote }} }
 - { name: CERTIFICATE_OF, value: {{ $values.console.certificateOf | quote }} }
 - { name: REGISTRATION, value: {{ $values.registration | quote }} }
+- { name: INVITATIONS_PER_DAY, value: {{ $values.invitations.perDay | quote }} }
+- { name: INVITATIONS_KEEP, value: {{ $values.invitations.keep | quote }} }
 - { name: SERVER_NAME, value: {{ $values.server.name | quote }} }
 - { name: SERVER_OPERATOR, value: {{ $values.server.operator | quote }} }
 - { name: SERVER_PRIVACY, value: {{ $values.server.privacy | quote }} }

@@ -33,6 +33,12 @@ extension HTTPRefusal {
         .rateLimited, "too much is stored for identities without peers; try again later",
         retryAfter: StrangerLimits.retryAfter.components.seconds)
 
+    package static let nobodyInvites = HTTPRefusal(.forbidden, "people make no invitations here: ask the operators")
+    package static let noRoomForInvitations = HTTPRefusal(
+        .forbidden, "as many invitations are open as may be: try again when some have ended")
+    package static let notAnInvitation = HTTPRefusal.invalid(
+        PayloadViolation("token", "must be 16 bytes in base64url"))
+
     init(_ refusal: HeldProfile.Refusal) {
         switch refusal {
         case .taken: self.init(.forbidden, "the profile belongs to other identities")

@@ -13,6 +13,19 @@ package protocol OperatorRecords: Sendable {
     /// Removes reports about an identity or guest and its ban, and empties its own reports. It is locked, and goes with this transaction.
     func forget(_ principal: PrincipalID, in transaction: borrowing Transaction) async throws(StoreError)
 
+    /// Adds an invitation for one person, within the bound of all invitations.
+    /// - Parameter inviter: kept with it, if given.
+    /// - Returns: when it expires; `nil` if as many are open as may be.
+    func addInvitation(
+        _ tokenHash: Bytes32, for life: Duration, by inviter: WhisperID?, at now: StoreTime,
+        in transaction: borrowing Transaction
+    ) async throws(StoreError) -> Timestamp?
+
+    /// Ends the invitation with this token, if there is one.
+    func revokeInvitation(
+        _ tokenHash: Bytes32, at now: StoreTime, in transaction: borrowing Transaction
+    ) async throws(StoreError)
+
     /// Records that a ban has refused a login, or a guest's proof.
     func recordRefusedLogin(of principal: PrincipalID) async throws(StoreError)
 

@@ -8,13 +8,14 @@ package import Store
 import Telemetry
 
 /// Auth's HTTP operations for clients: keys of other identities and the contact backup (contract §8), profiles (§14.4), the export
-/// (§20.5).
+/// (§20.5), invitations (§20.6).
 package struct PublicRoutes: Sendable {
     let directory: SessionDirectory
     let identities: IdentityTable
     let backups: ContactBackupTable
     let profiles: ProfileService
     let held: HeldRecords
+    let inviting: Inviting
     let exports = ExportMetrics()
     let profileMetrics = ProfileMetrics()
     let configuration: AuthConfiguration
@@ -26,7 +27,8 @@ package struct PublicRoutes: Sendable {
 
     package init(
         directory: SessionDirectory, identities: IdentityTable, backups: ContactBackupTable,
-        held: HeldRecords, profiles: ProfileService, limiter: RateLimiter, unknownTokens: UnknownTokens,
+        held: HeldRecords, profiles: ProfileService, inviting: Inviting, limiter: RateLimiter,
+        unknownTokens: UnknownTokens,
         configuration: AuthConfiguration = AuthConfiguration(), clock: ServiceClock,
         logger: Logger
     ) {
@@ -34,6 +36,7 @@ package struct PublicRoutes: Sendable {
         self.identities = identities
         self.backups = backups
         self.held = held
+        self.inviting = inviting
         self.profiles = profiles
         self.clock = clock
         self.logger = logger
@@ -69,6 +72,7 @@ package struct PublicRoutes: Sendable {
             }
         }
         self.addProfiles(to: router)
+        self.addInvitations(to: router)
     }
 
     /// `GET /users/{whisperId}/keys` (spec §3.6).
@@ -98,15 +102,21 @@ package struct PublicRoutes: Sendable {
     func session(
         of request: Request, from peer: NetworkAddress?, within rate: Rate
     ) async throws(HTTPRefusal) -> Session {
+        let session = try await self.session(of: request, from: peer)
+        if let wait = await self.limiter.admit(rate, "\(session.caller.identity)") {
+            throw .tooMany(retryAfterMilliseconds: wait)
+        }
+        return session
+    }
+
+    /// The same, for what is counted later.
+    func session(of request: Request, from peer: NetworkAddress?) async throws(HTTPRefusal) -> Session {
         guard let token = Self.token(in: request.headers) else { throw .notRegistered }
         let session = try await self.unknownTokens.session(of: token.hash, request, from: peer) {
             () async throws(HTTPRefusal) in
             try await self.stored { () async throws(StoreError) in try await self.directory.session(token.hash) }
         }
         guard !session.isBanned else { throw .banned }
-        if let wait = await self.limiter.admit(rate, "\(session.caller.identity)") {
-            throw .tooMany(retryAfterMilliseconds: wait)
-        }
         return session
     }
 

@@ -82,6 +82,8 @@ enum ErasureTable {
             "DELETE FROM auth.profiles WHERE profile_id = ANY (\(profiles.map { PostgresUUID($0) })::uuid[])",
             "DELETE FROM auth.profile_members WHERE whisper_id = \(identity)",
             "DELETE FROM auth.contact_backups WHERE whisper_id = \(identity)",
+            // Most name no inviter.
+            "DELETE FROM auth.invitations WHERE inviter = \(identity)",
             "DELETE FROM auth.devices WHERE whisper_id = \(identity)",
         ]
     }

@@ -105,6 +105,7 @@ package enum AdminAnswers {
             if let time = entry.revokedAt { json.add("revokedAt", time) }
             json.add("label", entry.label)
             json.add("createdAt", entry.createdAt)
+            json.add("byIdentity", entry.isByPerson)
             return json.finished()
         }
     }

@@ -47,8 +47,8 @@ extension OperatorService {
         let (event, now) = (call.event, self.clock.store)
         let expiresAt = try await self.changed { transaction throws(StoreError) -> Timestamp? in
             let expiresAt = try await self.doors.add(
-                id, tokenHash: SHA256.hash(token.bytes), uses: wish.uses, for: wish.life, label: wish.label, at: now,
-                in: transaction)
+                id, tokenHash: SHA256.hash(token.bytes), uses: wish.uses, for: wish.life,
+                by: .operators(label: wish.label), at: now, in: transaction)
             if expiresAt != nil { try await self.audit.add(event, at: now, in: transaction) }
             return expiresAt
         }

@@ -19,6 +19,19 @@ package struct DoorTable: Sendable {
         package var revokedAt: Timestamp?
         package var label: String?
         package var createdAt: Timestamp
+        /// Somebody has made it, and no operator.
+        package var isByPerson: Bool
+    }
+
+    /// The maker of an invitation.
+    package enum Maker: Sendable {
+        case operators(label: String?)
+        /// `nil`: it is not kept who.
+        case person(WhisperID?)
+
+        fileprivate var label: String? { if case .operators(let label) = self { label } else { nil } }
+        fileprivate var inviter: WhisperID? { if case .person(let inviter) = self { inviter } else { nil } }
+        fileprivate var isPerson: Bool { if case .person = self { true } else { false } }
     }
 
     private let pool: PostgresPool
@@ -55,15 +68,16 @@ package struct DoorTable: Sendable {
     /// Adds an invitation, one transaction at a time, so that the bound holds.
     /// - Returns: when it expires; `nil` if `Limits.openInvitationsMax` are open.
     package func add(
-        _ id: UUIDText, tokenHash: Bytes32, uses: Int64, for life: Duration, label: String?, at now: StoreTime,
+        _ id: UUIDText, tokenHash: Bytes32, uses: Int64, for life: Duration, by maker: Maker, at now: StoreTime,
         in transaction: borrowing Transaction
     ) async throws(StoreError) -> Timestamp? {
         try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended('auth.invitations', 0))")
         let rows = try await transaction.query(
             """
             INSERT INTO auth.invitations (
-                invitation_id, token_hash, uses_left, uses_max, expires_at, label, created_at)
-            SELECT \(PostgresUUID(id)), \(tokenHash), \(uses), \(uses), \(now + life), \(label), \(now)
+                invitation_id, token_hash, uses_left, uses_max, expires_at, label, created_at, by_identity, inviter)
+            SELECT \(PostgresUUID(id)), \(tokenHash), \(uses), \(uses), \(now + life), \(maker.label), \(now),
+                \(maker.isPerson), \(maker.inviter)
             WHERE \(Limits.openInvitationsMax) > (
                 SELECT count(*) FROM auth.invitations
                 WHERE expires_at > \(now) AND revoked_at IS NULL AND uses_left > 0)
@@ -85,11 +99,19 @@ package struct DoorTable: Sendable {
         return !rows.isEmpty
     }
 
+    /// The same for whoever has the token.
+    package func revoke(
+        _ tokenHash: Bytes32, at now: StoreTime, in transaction: borrowing Transaction
+    ) async throws(StoreError) {
+        try await transaction.execute(
+            "UPDATE auth.invitations SET revoked_at = coalesce(revoked_at, \(now)) WHERE token_hash = \(tokenHash)")
+    }
+
     /// Newest first.
     package func list(before cursor: Cursor?, limit: Int) async throws(StoreError) -> [Invitation] {
         let rows = try await self.pool.query(
             """
-            SELECT invitation_id, number, uses_left, uses_max, expires_at, revoked_at, label, created_at
+            SELECT invitation_id, number, uses_left, uses_max, expires_at, revoked_at, label, created_at, by_identity
             FROM auth.invitations WHERE number < \(cursor?.after ?? .max)
             ORDER BY number DESC LIMIT \(Int64(limit))
             """)
@@ -100,7 +122,7 @@ package struct DoorTable: Sendable {
                 Invitation(
                     id: UUIDText(high: id.high, low: id.low), number: try row.next(), usesLeft: try row.next(),
                     usesMax: try row.next(), expiresAt: try row.next(), revokedAt: try row.next(),
-                    label: try row.next(), createdAt: try row.next()))
+                    label: try row.next(), createdAt: try row.next(), isByPerson: try row.next()))
         }
         return list
     }

@@ -1,0 +1,169 @@
+import AuthCore
+import AuthTestKit
+import ClusterContract
+import Contract
+import OperatorsCore
+import Store
+import Testing
+
+/// Invitations that people make (contract §20.6).
+@Suite(.serialized, .timeLimit(.minutes(20))) struct InvitingTests {
+    private let alice = TestIdentity(1)
+    private let bob = TestIdentity(2)
+    private let carol = TestIdentity(3)
+
+    private func http(_ bench: AuthBench, perDay: Int = 2, keepsInviters: Bool = false) -> HTTPBench {
+        var configuration = AuthConfiguration()
+        configuration.invitationsPerDay = perDay
+        configuration.server.keepsInviters = keepsInviters
+        return HTTPBench(bench, configuration: configuration)
+    }
+
+    private func invite(
+        _ http: HTTPBench, _ token: String, more: String = ""
+    ) async throws -> HTTPBench.Answer {
+        try await http.send(
+            .post, "/invitations", authorization: "Bearer \(token)",
+            body: #"{"protocolVersion":1,"cryptoVersion":1\#(more)}"#)
+    }
+
+    private func revoke(
+        _ http: HTTPBench, _ invitation: String, _ token: String
+    ) async throws -> HTTPBench.Answer {
+        try await http.send(
+            .post, "/invitations/revoke", authorization: "Bearer \(token)",
+            body: #"{"protocolVersion":1,"cryptoVersion":1,"token":"\#(invitation)"}"#)
+    }
+
+    private func prove(_ somebody: TestIdentity, _ bench: AuthBench, with invitation: String) async throws -> Answer {
+        let challenge = try await bench.challenge(somebody)
+        return await bench.send(
+            "register_proof",
+            somebody.proof(challenge.id, signing: challenge.bytes, more: #","invitation":"\#(invitation)""#))
+    }
+
+    private func needInvitations(_ bench: AuthBench) async throws {
+        try await bench.doors { doors, now, transaction throws(StoreError) in
+            try await doors.choose(.invited, at: now, in: transaction)
+        }
+    }
+
+    @Test func aPersonInvitesAsManyAsTheSettingSays() async throws {
+        try await AuthBench.run { bench in
+            let (alice, bob) = (try await bench.login(self.alice), try await bench.login(self.bob))
+            let http = self.http(bench)
+            for wrong in [#","expiresInSeconds":59"#, #","expiresInSeconds":7776001"#, #","expiresInSeconds":"7""#] {
+                #expect(try await self.invite(http, alice.token, more: wrong).is(400, .invalidPayload))
+            }
+            let first = try await self.invite(http, alice.token, more: #","expiresInSeconds":60"#)
+            #expect(first.status == 200 && Set(first.json.keys) == ["token", "expiresAt"])
+            #expect(first.json["expiresAt"] as? Int64 == (bench.now + .seconds(60)).milliseconds)
+            let second = try await self.invite(http, alice.token)
+            #expect(second.json["expiresAt"] as? Int64 == (bench.now + .seconds(7 * 86_400)).milliseconds)
+            // Wrong bodies have cost nothing, and others have their own.
+            #expect(try await self.invite(http, alice.token).is(429, .rateLimited))
+            #expect(try await self.invite(http, bob.token).status == 200)
+            #expect(try await self.invite(http, "x").is(401, .notRegistered))
+
+            try await self.needInvitations(bench)
+            bench.wait(.seconds(61))
+            let late = try #require(first.json["token"] as? String)
+            #expect(try await self.prove(self.carol, bench, with: late).reason == .invitationInvalid)
+            let good = try #require(second.json["token"] as? String)
+            _ = try (try await self.prove(self.carol, bench, with: good)).login()
+            #expect(try await self.prove(TestIdentity(4), bench, with: good).reason == .invitationInvalid)
+        }
+    }
+
+    @Test func nobodyInvitesUnlessAnOperatorAllowsIt() async throws {
+        try await AuthBench.run { bench in
+            let login = try await bench.login(self.alice)
+            #expect(try await self.invite(self.http(bench, perDay: 0), login.token).is(403, .forbidden))
+            #expect(try await bench.sql("SELECT count(*) FROM auth.invitations") == "0")
+        }
+    }
+
+    @Test func withoutCountersNobodyInvites() async throws {
+        try await AuthBench.run { bench in
+            let login = try await bench.login(self.alice)
+            let http = self.http(bench)
+            bench.bus.goAway()
+            #expect(try await self.invite(http, login.token).is(429, .rateLimited))
+            bench.bus.comeBack()
+            for _ in 0..<2 { #expect(try await self.invite(http, login.token).status == 200) }
+            #expect(try await bench.sql("SELECT count(*) FROM auth.invitations") == "2")
+        }
+    }
+
+    @Test func whoeverHasTheTokenRevokes() async throws {
+        try await AuthBench.run { bench in
+            let (alice, bob) = (try await bench.login(self.alice), try await bench.login(self.bob))
+            let http = self.http(bench)
+            let made = try await self.invite(http, alice.token)
+            let token = try #require(made.json["token"] as? String)
+            for wrong in ["AAECAwQFBgcICQoLDA0OD", "AAECAwQFBgcICQoLDA0ODz"] {
+                #expect(try await self.revoke(http, wrong, bob.token).is(400, .invalidPayload))
+            }
+            // One that is unknown, and then one of somebody else's, twice.
+            for invitation in ["AAECAwQFBgcICQoLDA0ODw", token, token] {
+                let answer = try await self.revoke(http, invitation, bob.token)
+                #expect(answer.status == 200 && answer.text == #"{"success":true}"#)
+            }
+            try await self.needInvitations(bench)
+            #expect(try await self.prove(self.carol, bench, with: token).reason == .invitationInvalid)
+            #expect(try await self.revoke(http, token, "x").is(401, .notRegistered))
+        }
+    }
+
+    @Test func theInviterIsKeptOnlyIfTheServerSaysSo() async throws {
+        try await AuthBench.run { bench in
+            try await bench.addServices()
+            let login = try await bench.login(self.alice)
+            func exported() async throws -> Int? {
+                let document = try await HTTPBench(bench).get("/account/export", token: login.token)
+                return (document.json["invitations"] as? [[String: Any]])?.count
+            }
+            #expect(try await self.invite(self.http(bench), login.token).status == 200)
+            #expect(try await bench.sql("SELECT by_identity, inviter IS NULL FROM auth.invitations") == "t|t")
+            #expect(try await exported() == 0)
+            #expect(try await self.invite(self.http(bench, keepsInviters: true), login.token).status == 200)
+            #expect(
+                try await bench.sql("SELECT inviter FROM auth.invitations WHERE inviter IS NOT NULL")
+                    == "\(self.alice.id().bits)")
+            #expect(try await exported() == 1)
+            // What is known to be of somebody who leaves goes too.
+            _ = try await bench.leave(self.alice, login.session).reply("account_deleted")
+            #expect(try await bench.sql("SELECT count(*) FROM auth.invitations") == "1")
+        }
+    }
+
+    @Test func theBoundForOpenInvitationsIsOneForAll() async throws {
+        try await AuthBench.run { bench in
+            let login = try await bench.login(self.alice)
+            try await bench.sql(
+                """
+                INSERT INTO auth.invitations (invitation_id, token_hash, uses_left, uses_max, expires_at, created_at)
+                SELECT gen_random_uuid(), sha256(n::text::bytea), 1, 1, now() + interval '1 day', now()
+                FROM generate_series(1, \(Limits.openInvitationsMax - 1)) n
+                """)
+            let http = self.http(bench, perDay: 3)
+            #expect(try await self.invite(http, login.token).status == 200)
+            #expect(try await self.invite(http, login.token).is(403, .forbidden))
+            #expect(
+                try await bench.sql("SELECT count(*) FROM auth.invitations") == "\(Limits.openInvitationsMax)")
+        }
+    }
+
+    /// A session of the cache, whose identity has logged in anew or has been erased meanwhile.
+    @Test func aSessionThatIsOverInvitesNobody() async throws {
+        try await AuthBench.run { bench in
+            let login = try await bench.login(self.alice)
+            let http = self.http(bench)
+            #expect(try await bench.isCached(login.session.tokenHash))
+            try await bench.sql("UPDATE auth.identities SET epoch = epoch + 1")
+            #expect(try await self.invite(http, login.token).is(401, .notRegistered))
+            #expect(try await self.revoke(http, "AAECAwQFBgcICQoLDA0ODw", login.token).is(401, .notRegistered))
+            #expect(try await bench.sql("SELECT count(*) FROM auth.invitations") == "0")
+        }
+    }
+}
