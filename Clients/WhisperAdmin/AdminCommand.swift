@@ -16,7 +16,8 @@ struct AdminCommand: AsyncParsableCommand {
             """,
         version: Release.line("whisper-admin"),
         subcommands: [
-            StatsCommand.self, IdentityCommand.self, ReportsCommand.self, ReviewCommand.self, BanCommand.self,
+            StatsCommand.self, IdentityCommand.self, RateClassCommand.self, RateClassesCommand.self,
+            ReportsCommand.self, ReviewCommand.self, BanCommand.self,
             UnbanCommand.self,
             BansCommand.self, RegistrationCommand.self, InviteCommand.self, InvitationsCommand.self,
             UninviteCommand.self, ExportCommand.self, RetentionCommand.self, EraseCommand.self, ErasuresCommand.self,

@@ -68,10 +68,11 @@ struct InviteCommand: AsyncParsableCommand {
     @Option(help: "How many people may come in with it.") var uses: Int64 = 1
     @Option(help: "For how many days.") var days: Int64 = 7
     @Option(help: "For operators: whom or what it is for.") var label: String?
+    @Option(help: "Class of rates of those who come in with it.") var rateClass: String?
 
     private struct Body: Encodable {
         var uses, expiresInSeconds: Int64
-        var label: String?
+        var label, rateClass: String?
     }
 
     private struct Answer: Decodable {
@@ -86,7 +87,9 @@ struct InviteCommand: AsyncParsableCommand {
 
     func run() async throws {
         let body = try await self.options.server().post(
-            "admin/invitations", Body(uses: self.uses, expiresInSeconds: self.days * 86_400, label: self.label))
+            "admin/invitations",
+            Body(
+                uses: self.uses, expiresInSeconds: self.days * 86_400, label: self.label, rateClass: self.rateClass))
         try self.options.show(body, as: Answer.self) { answer in
             [
                 answer.token,
@@ -109,7 +112,7 @@ struct InvitationsCommand: AsyncParsableCommand {
             var invitationId: String
             var usesLeft, usesMax, expiresAt, createdAt: Int64
             var revokedAt: Int64?
-            var label: String?
+            var label, rateClass: String?
             var byIdentity: Bool?
         }
         var invitations: [Invitation]
@@ -124,9 +127,10 @@ struct InvitationsCommand: AsyncParsableCommand {
                 let label =
                     invitation.label.map { "  “\(harmlessLine($0))”" }
                     ?? (invitation.byIdentity == true ? "  made by a person" : "")
+                let rateClass = invitation.rateClass.map { "  class \($0)" } ?? ""
                 let used = invitation.usesMax - invitation.usesLeft
                 return
-                    "\(time(invitation.createdAt))  \(invitation.invitationId)  \(used) of \(invitation.usesMax) used  \(end)\(label)"
+                    "\(time(invitation.createdAt))  \(invitation.invitationId)  \(used) of \(invitation.usesMax) used  \(end)\(label)\(rateClass)"
             }
             return listed(lines, else: "There are no invitations.") + PageOptions.more(answer.nextCursor)
         }

@@ -48,7 +48,7 @@ struct IdentityCommand: AsyncParsableCommand {
     private struct Answer: Decodable {
         var whisperId: String
         var createdAt: Int64
-        var seenOn, platform: String?
+        var seenOn, platform, rateClass: String?
         var isBanned: Bool
         var waitingMessages, groups, files, fileBytes: Int64
     }
@@ -60,7 +60,8 @@ struct IdentityCommand: AsyncParsableCommand {
             [
                 ("whisper id", answer.whisperId), ("registered", time(answer.createdAt)),
                 ("last seen", answer.seenOn ?? "unknown"), ("device", answer.platform ?? "none"),
-                ("banned", answer.isBanned ? "yes" : "no"), ("messages waiting", "\(answer.waitingMessages)"),
+                ("banned", answer.isBanned ? "yes" : "no"), ("rate class", answer.rateClass ?? RateClassName.none),
+                ("messages waiting", "\(answer.waitingMessages)"),
                 ("groups", "\(answer.groups)"), ("files", "\(answer.files)"), ("file bytes", "\(answer.fileBytes)"),
             ].map { aligned($0, $1) }
         }

@@ -15,7 +15,8 @@ package struct LiveSessions: Sendable {
     ) async throws(StoreError) -> (session: Session, hasPredecessor: Bool)? {
         let rows = try await self.pool.query(
             """
-            SELECT whisper_id, epoch, device_id, platform, ends_at, sign_key, is_banned, has_predecessor
+            SELECT whisper_id, epoch, device_id, platform, ends_at, sign_key, is_banned, rate_class,
+                has_predecessor
             FROM auth.live_sessions WHERE token_hash = \(tokenHash) AND ends_at > \(now)
             """)
         guard var row = rows.first else { return nil }
@@ -25,7 +26,8 @@ package struct LiveSessions: Sendable {
         let session = Session(
             caller: Caller(identity: identity, epoch: Epoch(value: epoch)),
             device: UUIDText(high: device.high, low: device.low), platform: platform, tokenHash: tokenHash,
-            expiresAt: try row.next(), signPublicKey: try row.next(), isBanned: try row.next())
+            expiresAt: try row.next(), signPublicKey: try row.next(), isBanned: try row.next(),
+            rateClass: try row.next(String?.self).flatMap { RateClassName($0) })
         return (session, try row.next())
     }
 

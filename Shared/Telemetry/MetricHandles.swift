@@ -320,6 +320,24 @@ package struct OperatorMetrics: Sendable {
     package init() {}
 }
 
+/// Identities by class of rates (contract §20.7).
+package struct RateClassMetrics: Sendable {
+    /// `nil`: the settings have lost the class.
+    private let members: [RateClassName?: Meter]
+
+    package init(_ classes: [RateClassName]) {
+        self.members = Dictionary(
+            uniqueKeysWithValues: (classes + [nil]).map { name in
+                let label = (MetricLabel.class.rawValue, name?.description ?? RateClassName.none)
+                return (name, Meter(label: MetricName.rateClassMembers.rawValue, dimensions: [label]))
+            })
+    }
+
+    package func set(_ members: [RateClassName?]) {
+        for (name, meter) in self.members { meter.set(members.count { $0 == name }) }
+    }
+}
+
 /// The public HTTP of one process.
 package struct HTTPMetrics: Sendable {
     private enum Status: String, CaseIterable, Sendable {

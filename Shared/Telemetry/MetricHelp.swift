@@ -49,6 +49,8 @@ extension MetricName {
             "Jobs that wait in a partition's stream and are not known to be committed. Every router sees all."
         case .groupQuestionsWaiting: "Questions about groups that wait in their stream, whoever will answer them."
         case .sessionsLive: "Sessions that live, of the whole cluster."
+        case .rateClassMembers:
+            "Identities with a class of rates, of the whole cluster. `none` is a class that the settings do not name."
         case .databaseBytes: "Bytes of the cluster's database on its disk."
         case .certificateEnd:
             "Time at which the certificate ends that clients are shown, as a Unix time in seconds; 0 if it is not watched (CERTIFICATE_OF)."

@@ -50,6 +50,7 @@ package enum MetricName: String, CaseIterable, Sendable {
 
     // Identities.
     case sessionsLive = "whisper_sessions_live"
+    case rateClassMembers = "whisper_rate_class_members"
     case databaseBytes = "whisper_database_bytes"
     case databaseBytesMax = "whisper_database_bytes_max"
     case certificateEnd = "whisper_certificate_end_timestamp_seconds"
@@ -123,5 +124,5 @@ package enum MetricName: String, CaseIterable, Sendable {
 
 /// The name of every label but `service`, once.
 package enum MetricLabel: String, Sendable {
-    case code, provider, result, kind, partition, status, reason, direction, source, store, version, by, client
+    case code, provider, result, kind, partition, status, reason, direction, source, store, version, by, client, `class`
 }

@@ -15,12 +15,14 @@ extension AuthBench {
         }
     }
 
-    package func invite(uses: Int64 = 1, for life: Duration = .seconds(3_600)) async throws -> InvitationToken {
+    package func invite(
+        uses: Int64 = 1, for life: Duration = .seconds(3_600), rateClass: RateClassName? = nil
+    ) async throws -> InvitationToken {
         let token = InvitationToken(random: randomBytes(InvitationToken.byteCount))
         _ = try await self.doors { doors, now, transaction throws(StoreError) in
             try await doors.add(
                 .random(), tokenHash: SHA256.hash(token.bytes), uses: uses, for: life,
-                by: .operators(label: nil), at: now, in: transaction)
+                by: .operators(label: nil), rateClass: rateClass, at: now, in: transaction)
         }
         return token
     }

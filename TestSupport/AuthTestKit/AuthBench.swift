@@ -83,6 +83,14 @@ package final class AuthBench: Sendable {
         Bans(pool: self.pool, identities: self.identities, bus: self.bus, clock: self.clock, logger: quiet)
     }
 
+    /// - Parameter classes: as the settings have them.
+    package func rateClassing(_ classes: RateClasses) -> RateClassing {
+        RateClassing(
+            classes, pool: self.pool, identities: self.identities, bus: self.bus, clock: self.clock, logger: quiet)
+    }
+
+    package var rateClassing: RateClassing { self.rateClassing(.usual) }
+
     /// Makes the router's tables, which auth is shown a part of.
     package func addRouter() async throws { try await self.migrate("router") }
 

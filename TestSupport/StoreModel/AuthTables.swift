@@ -76,7 +76,11 @@ package struct AuthTables: Equatable, Sendable {
             let id: WhisperID = parameters(2)
             guard model.auth.identities[id]?.isBanned == false else { return .nothing }
             model.auth.identities[id]!.epoch += 1
-            return StatementAnswer([model.auth.identities[id]!.epoch]) { $1.add($0) }
+            return StatementAnswer([model.auth.identities[id]!.epoch]) { epoch, row in
+                row.add(epoch)
+                // Nobody has a class of rates here.
+                row.add(nil as String?)
+            }
         },
         // Devices.
         StoreModel.writes("DELETE FROM auth.devices WHERE whisper_id = $1 AND device_id <> $2") { model, parameters in
@@ -113,6 +117,7 @@ package struct AuthTables: Equatable, Sendable {
                 row.add(session.expiresAt)
                 row.add(identity.signKey)
                 row.add(identity.isBanned)
+                row.add(nil as String?)
                 row.add(now)
             }
         },

@@ -201,11 +201,12 @@ enum DataMap {
         "auth.devices": "platform client updated_at",
         "auth.erasures": "erasure_id number sent_mail by decided_at done finished_at",
         "auth.guest_bans": "number created_at expires_at",
-        "auth.guests": "epoch expires_at is_banned seen_at", "auth.identities": "epoch is_banned created_at seen_on",
+        "auth.guests": "epoch expires_at is_banned seen_at",
+        "auth.identities": "epoch is_banned created_at seen_on rate_class",
         "auth.inactivity": "is_only days since counted_at",
         // Nobody is told who has come in with an invitation.
         "auth.invitations":
-            "invitation_id number token_hash uses_left uses_max expires_at revoked_at label created_at by_identity",
+            "invitation_id number token_hash uses_left uses_max expires_at revoked_at label created_at by_identity rate_class",
         "auth.profile_documents": "profile_id name version nonce ciphertext updated_at size_bytes of_strangers",
         "auth.profile_members": "profile_id joined_at", "auth.profiles": "profile_id join_hash touched_at",
         "auth.registration": "is_only mode changed_at",

@@ -78,6 +78,21 @@ import Testing
     ]
 
     @Test(arguments: conflicts) func aServiceDoesNotStart(conflict: Conflict) async throws {
+        let log = try await self.end(of: conflict.service, with: conflict.settings)
+        // The log is JSON: quotes are escaped in it.
+        let complaint = conflict.complaint.replacing("\"", with: "\\\"")
+        #expect(log.contains("\(complaint): change one of them"), "\(log)")
+    }
+
+    /// A class of rates that names a rate that there is not.
+    @Test(arguments: ["gateway", "auth"]) func aClassOfRatesThatIsNoneStopsTheStart(service: String) async throws {
+        let log = try await self.end(of: service, with: ["RATE_CLASSES": "bot: send_mesage=300"])
+        #expect(log.contains("RATE_CLASSES is \\\"bot: send_mesage=300\\\", must be at most 8 classes like"), "\(log)")
+    }
+
+    /// Starts a service, which refuses.
+    /// - Returns: its log.
+    private func end(of service: String, with settings: [String: String]) async throws -> String {
         let folder = try TemporaryFolder(named: "settings")
         defer { folder.remove() }
         // All that it needs otherwise. Nothing listens there.
@@ -86,10 +101,10 @@ import Testing
             "TURN_URLS": "turn:127.0.0.1", "TURN_SECRET": "secret", "PUBLIC_URL": "http://127.0.0.1",
             "SIGNING_SECRET": String(repeating: "s", count: 32), "DISK_FOLDER": folder.path + "/files",
         ]
-        let service = Command(
-            "\(StackConfiguration.programsBesideThisOne)/whisper-\(conflict.service)",
-            environment: complete.merging(conflict.settings) { $1 }, log: folder.path + "/log")
-        let process = try await ChildProcess.start(service, name: conflict.service)
+        let command = Command(
+            "\(StackConfiguration.programsBesideThisOne)/whisper-\(service)",
+            environment: complete.merging(settings) { $1 }, log: folder.path + "/log")
+        let process = try await ChildProcess.start(command, name: service)
         // One that starts goes on trying to reach Postgres and Redis.
         let watch = Task {
             try await Task.sleep(for: .seconds(20))
@@ -97,9 +112,6 @@ import Testing
         }
         #expect(await process.end() == .exited(78))
         watch.cancel()
-        let log = try String(contentsOfFile: folder.path + "/log", encoding: .utf8)
-        // The log is JSON: quotes are escaped in it.
-        let complaint = conflict.complaint.replacing("\"", with: "\\\"")
-        #expect(log.contains("\(complaint): change one of them"), "\(log)")
+        return try String(contentsOfFile: folder.path + "/log", encoding: .utf8)
     }
 }

@@ -669,7 +669,7 @@ extension Answer: ManyKinds {
 
 extension ClusterNotice: ManyKinds {
     fileprivate enum Kind: CaseIterable {
-        case partitionsAdopted, sessionsEnded, guestEnded
+        case partitionsAdopted, sessionsEnded, guestEnded, rateClasses
     }
 
     fileprivate var kind: Kind {
@@ -677,6 +677,7 @@ extension ClusterNotice: ManyKinds {
         case .partitionsAdopted: .partitionsAdopted
         case .sessionsEnded: .sessionsEnded
         case .guestEnded: .guestEnded
+        case .rateClasses: .rateClasses
         }
     }
 
@@ -692,6 +693,9 @@ extension ClusterNotice: ManyKinds {
             .guestEnded(
                 random.guest().id, before: Epoch(value: random.int64()),
                 why: random.chance(2) ? .replaced : .banned)
+        case .rateClasses:
+            .rateClasses(
+                (0..<random.upTo(4)).map { _ in RateClassGrant(random.whisperID(), random.rateClass()) })
         }
     }
 }

@@ -31,9 +31,9 @@ private struct Server {
 
 extension RateLeases<Int> {
     /// Takes one use, with a server that answers at once.
-    fileprivate mutating func take(_ server: inout Server, at now: Int64) -> Verdict {
+    fileprivate mutating func take(_ server: inout Server, as terms: RateTerms = .usual, at now: Int64) -> Verdict {
         while true {
-            let (verdict, leaseRequest) = self.take(rate, 1, at: now)
+            let (verdict, leaseRequest) = self.take(rate, 1, as: terms, at: now)
             if let leaseRequest {
                 _ = self.answered(leaseRequest, server.grant(leaseRequest.request, at: now), at: now)
             }
@@ -41,9 +41,9 @@ extension RateLeases<Int> {
         }
     }
 
-    fileprivate mutating func takeAll(_ server: inout Server, at now: Int64) -> Int {
+    fileprivate mutating func takeAll(_ server: inout Server, as terms: RateTerms = .usual, at now: Int64) -> Int {
         var count = 0
-        while self.take(&server, at: now) == .admitted { count += 1 }
+        while self.take(&server, as: terms, at: now) == .admitted { count += 1 }
         return count
     }
 }
@@ -57,6 +57,58 @@ extension RateLeases<Int> {
         #expect(gateway.take(&server, at: self.now) == .refused(500))
         #expect(gateway.takeAll(&server, at: self.now + 500) == 1)
         #expect(gateway.takeAll(&server, at: self.now + 10_500) == 20)
+    }
+
+    // MARK: Classes of rates (contract §20.7)
+
+    private static let classes = RateClasses("slow: typing=240; bot: send_message=1200/600")!
+
+    private func classed() -> RateLeases<Int> {
+        RateLeases([rate], of: table, classes: Self.classes, countedMax: 1_000)
+    }
+
+    private func terms(_ name: String) -> RateTerms { self.classed().terms(of: RateClassName(name)!)! }
+
+    @Test func aClassHasItsOwnRateAndEverybodysWhereItNamesNone() {
+        var (server, gateway) = (Server(), self.classed())
+        let bot = self.terms("bot")
+        #expect(gateway.terms(of: RateClassName("other")!) == nil)
+        #expect(gateway.takeAll(&server, as: bot, at: self.now) == 600)
+        #expect(gateway.take(&server, as: bot, at: self.now) == .refused(50))
+        #expect(gateway.takeAll(&server, as: bot, at: self.now + 500) == 10)
+        (server, gateway) = (Server(), self.classed())
+        #expect(gateway.takeAll(&server, as: self.terms("slow"), at: self.now) == 120)
+    }
+
+    /// All gateways count as one also for a class.
+    @Test func gatewaysTogetherAllowNoMoreToAClass() {
+        var server = Server()
+        let bot = self.terms("bot")
+        var gateways = [self.classed(), self.classed()]
+        var count = 0
+        for number in 0..<1_000 where gateways[number % 2].take(&server, as: bot, at: self.now) == .admitted {
+            count += 1
+        }
+        #expect(count == 600)
+    }
+
+    /// Uses that were leased at its price are nobody's.
+    @Test func withoutItsClassItHasNoMoreLeftThanOthers() {
+        var (server, gateway, other) = (Server(), self.classed(), self.classed())
+        let bot = self.terms("bot")
+        for _ in 0..<300 { #expect(gateway.take(&server, as: bot, at: self.now) == .admitted) }
+        // 300 uses are 15 s of its rate, and a lease is 2.5 s: of everybody's minute as much is gone, here and elsewhere.
+        var there = server
+        #expect((85...90).contains(gateway.takeAll(&server, at: self.now)))
+        #expect((85...90).contains(other.takeAll(&there, at: self.now)))
+    }
+
+    @Test func aLeaseThatComesAfterTheClassIsNobodys() throws {
+        var (server, gateway) = (Server(), self.classed())
+        let late = try #require(gateway.take(rate, 1, as: self.terms("bot"), at: self.now).1)
+        #expect(gateway.take(rate, 1, at: self.now).0 == .unknown)
+        _ = gateway.answered(late, server.grant(late.request, at: self.now), at: self.now)
+        #expect(gateway.take(rate, 1, at: self.now).0 == .unknown)
     }
 
     /// The identity goes from one gateway to another with each use.

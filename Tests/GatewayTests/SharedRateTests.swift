@@ -46,6 +46,49 @@ private let sender = WhisperID("WSP-JBPU-D452-TLT4")!
         }
     }
 
+    /// One exchange of push tokens a minute, and 10 for a bot (contract §20.7), at a tenth of the rates.
+    private static let classes = RateClasses("bot: update_tokens=100")!
+
+    /// Sends so many.
+    /// - Returns: how many were refused.
+    private func refused(of count: Int, _ client: TestClient) async throws -> Int {
+        let sample = UpdateTokens.definition.samples[0]
+        for number in 0..<count {
+            try await client.send(
+                Frames.frame("update_tokens", sample, requestID: "\(number)", session: token))
+        }
+        try await client.send(#"{"type":"ping","requestId":"p","payload":{}}"#)
+        var refused = 0
+        while true {
+            let answer = try await client.json()
+            if answer.requestID == "p" { return refused }
+            #expect(answer.code == "RATE_LIMITED")
+            refused += 1
+        }
+    }
+
+    @Test func aClassComesWithTheSessionAndGoesWithANotice() async throws {
+        try await GatewayBench.run(scale: 0.1, classes: Self.classes) { bench in
+            var session = Session.of(identity: "\(sender)", token: token)
+            session.rateClass = RateClassName("bot")
+            let (client, _) = try await bench.boundClient(session)
+            #expect(try await self.refused(of: 9, client) == 0)
+            // For 54 s nothing is left of everybody's rate.
+            try await bench.tellAll(.rateClasses([]))
+            #expect(try await self.refused(of: 3, client) == 3)
+        }
+    }
+
+    @Test func aClassIsGivenByANoticeIfTheSettingsNameIt() async throws {
+        try await GatewayBench.run(scale: 0.1, classes: Self.classes) { bench in
+            let (client, _) = try await bench.boundClient()
+            try await bench.tellAll(.rateClasses([RateClassGrant(sender, RateClassName("bot")!)]))
+            #expect(try await self.refused(of: 9, client) == 0)
+            try await bench.tellAll(.rateClasses([RateClassGrant(sender, RateClassName("feed")!)]))
+            #expect(try await self.refused(of: 3, client) == 3)
+        }
+    }
+
     /// Half an exchange of push tokens a minute.
     @Test func nothingOvertakesAFrameThatWaitsForItsRate() async throws {
         try await GatewayBench.run(scale: 0.05) { bench in

@@ -18,7 +18,8 @@ import Testing
             let clock = ServiceClock(own: { .now + offset }, database: { .now })
             let bans = Bans(pool: bench.pool, identities: bench.identities, bus: bench.bus, clock: clock, logger: quiet)
             let service = OperatorService(
-                pool: bench.pool, identities: bench.identities, banning: bans, keys: bench.bus, rates: RateTable(),
+                pool: bench.pool, identities: bench.identities, banning: bans, rateClassing: bench.rateClassing,
+                keys: bench.bus, rates: RateTable(),
                 clock: clock, logger: quiet)
             let http = try HTTPBench(service: service, bench)
             let id = self.alice.id()

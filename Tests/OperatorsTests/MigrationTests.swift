@@ -11,7 +11,7 @@ import Testing
                 "1 auth", "2 abuse", "3 access", "4 calls", "5 console", "6 mail keys", "7 bounds",
                 "8 guests", "9 profiles", "10 strangers", "11 evidence",
                 "12 invitations", "13 erasures", "14 clients", "15 shared tokens",
-                "16 held about", "17 audit end", "18 wake secrets", "20 doors", "21 guest erasures",
+                "16 held about", "17 audit end", "18 wake secrets", "19 rate classes", "20 doors", "21 guest erasures",
             ])
     }
 }

@@ -10,8 +10,8 @@ import Testing
     private func http(_ bench: AuthBench) throws -> HTTPBench {
         try HTTPBench(
             service: OperatorService(
-                pool: bench.pool, identities: bench.identities, banning: bench.bans, keys: bench.bus,
-                rates: RateTable(),
+                pool: bench.pool, identities: bench.identities, banning: bench.bans, rateClassing: bench.rateClassing,
+                keys: bench.bus, rates: RateTable(),
                 kept: KeptRecords([(.audit, .seconds(30 * 86_400)), (.inactive, .seconds(90 * 86_400))]),
                 clock: bench.clock,
                 logger: quiet), bench)

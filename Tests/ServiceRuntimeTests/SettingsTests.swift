@@ -13,6 +13,7 @@ private struct SampleSettings: ServiceSettings {
     let redis = RedisSettings()
     let postgres = PostgresSettings()
     let rates = RateSettings()
+    let rateClasses = RateClassSettings()
     let admin = AdminSettings()
     let proxies = Setting("trusted.proxies", .list, default: "", "Whom to believe.")
     let pause = Setting("pause.seconds", .seconds(in: 1...60), needed: "with LOG_LEVEL", "A pause.")
@@ -87,6 +88,39 @@ private struct SampleSettings: ServiceSettings {
     ])
     func aRateThatIsNoneIsRefused(text: String) {
         #expect(throws: SettingsError.self) { try self.settings(["RATE_LIMITS": text]).rates.table() }
+    }
+
+    @Test func classesOfRatesAreNamed() throws {
+        let usual = try self.settings([:]).rateClasses.value()
+        #expect(usual == .usual && usual.all.map(\.name.description) == ["bot"])
+        #expect(usual.all[0].changes.count == 6)
+        #expect(usual.all[0].changes["send_message"] == RateTable.Change(uses: 1_200, burst: 1_200))
+        #expect(usual.all[0].changes["calls"] == RateTable.Change(uses: 20, burst: 20))
+        let two = try self.settings(["RATE_CLASSES": "bot: send_message=12000/300,typing=5 ;feed-2:calls=40"])
+            .rateClasses.value()
+        #expect(two.all.map(\.name.description) == ["bot", "feed-2"])
+        #expect(two.all[0].changes["send_message"] == RateTable.Change(uses: 12_000, burst: 300))
+        #expect(two.known(RateClassName("feed-2")) != nil && two.known(RateClassName("feed-3")) == nil)
+        #expect(try self.settings(["RATE_CLASSES": "none"]).rateClasses.value() == .none)
+        let eight = (1...8).map { "c\($0): calls=1" }.joined(separator: ";")
+        #expect(try self.settings(["RATE_CLASSES": eight]).rateClasses.value().all.count == 8)
+    }
+
+    @Test(arguments: [
+        "bot", "bot:", "bot: calls", "bot: calls=0", "bot: calls=1/2/3", "bot: calls=1,calls=2", "bot: other=5",
+        "Bot: calls=1", "b o t: calls=1", "none: calls=1", ": calls=1", "a: b: calls=1", "bot: calls=1;",
+        "bot: calls=1; bot: calls=2",
+        // A hundred times the default, and one more: uses and burst.
+        "bot: send_message=12001", "bot: send_message=1/12001",
+        // Rates of addresses, of HTTP, and those that fail closed.
+        "bot: register=1", "bot: keys=1", "bot: account=1", "bot: room_guess=1",
+        "a:calls=1;b:calls=1;c:calls=1;d:calls=1;e:calls=1;f:calls=1;g:calls=1;h:calls=1;i:calls=1",
+    ])
+    func aClassOfRatesThatIsNoneIsRefused(text: String) {
+        let error = #expect(throws: SettingsError.self) {
+            try self.settings(["RATE_CLASSES": text]).rateClasses.value()
+        }
+        #expect(error?.description.hasPrefix("RATE_CLASSES is \"\(text)\", must be at most 8 classes like") == true)
     }
 
     @Test func aRequiredKeyMustBeSetAndNotEmpty() {
@@ -197,7 +231,7 @@ private struct SampleSettings: ServiceSettings {
                 "LOG_LEVEL", "INSTANCE", "OPS_HOST", "OPS_PORT", "REDIS_HOST", "REDIS_PORT", "REDIS_NODES",
                 "REDIS_USER", "REDIS_PASSWORD",
                 "REDIS_TLS_AUTHORITY", "POSTGRES_URL", "POSTGRES_PASSWORD", "RATE_LIMIT_SCALE", "RATE_LIMITS",
-                "ADMIN_TOKEN", "VIEWER_TOKEN",
+                "RATE_CLASSES", "ADMIN_TOKEN", "VIEWER_TOKEN",
                 "TRUSTED_PROXIES", "PAUSE_SECONDS", "IS_ALLOWED", "SIGNING_SECRET", "FOLDER",
                 "LEAST", "MOST",
             ])

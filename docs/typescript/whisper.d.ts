@@ -1131,6 +1131,8 @@ export declare namespace Server {
       sessionToken: string
       sessionExpiresAt: Timestamp
       serverTime: Timestamp
+      /** The identity's class of rates. Absent: its rates are everybody's. 1 to 32 characters. */
+      rateClass?: string | null
     }
   }
   /** What the guest is to sign: the 16 ASCII bytes `whisper-guest-v1` and 16 random ones. A client refuses a challenge without that prefix, because other signatures are made with the same key. Single use. */
@@ -1173,6 +1175,8 @@ export declare namespace Server {
       sessionToken: string
       sessionExpiresAt: Timestamp
       serverTime: Timestamp
+      /** The identity's class of rates. Absent: its rates are everybody's. 1 to 32 characters. */
+      rateClass?: string | null
     }
   }
   /** The session and the device's push tokens are gone. The connection closes with 1000. */
@@ -3227,6 +3231,8 @@ export interface Routes {
       expiresInSeconds?: number | null
       /** For operators: whom or what it is for. 1 to 64 characters. */
       label?: string | null
+      /** Class of rates of those who come in with it. 1 to 32 characters. */
+      rateClass?: string | null
     }
     answer: {
       invitationId: UUID
@@ -3256,6 +3262,8 @@ export interface Routes {
         revokedAt?: Timestamp | null
         /** For operators: whom or what it is for. 1 to 64 characters. */
         label?: string | null
+        /** Class of rates of those who come in with it. 1 to 32 characters. */
+        rateClass?: string | null
         createdAt: Timestamp
         /** Somebody has made it, and no operator. */
         byIdentity: boolean
@@ -3343,6 +3351,8 @@ export interface Routes {
       /** As its device says. Absent without a device. */
       platform?: "ios" | "android" | null
       isBanned: boolean
+      /** Its class of rates. `GET /admin/rate-classes` says whether the settings know it. 1 to 32 characters. */
+      rateClass?: string | null
       /** Stored for it and not acknowledged. Counted to 100,000. 0 to 9007199254740991. */
       waitingMessages: number
       /** 0 to 9007199254740991. */
@@ -3351,6 +3361,47 @@ export interface Routes {
       files: number
       /** 0 to 9007199254740991. */
       fileBytes: number
+    }
+  }
+  /** Classes of rates, and who has them. */
+  "GET /admin/rate-classes": {
+    parameters: {}
+    body: undefined
+    answer: {
+      /** 0 to 1008 elements. */
+      classes: Array<{
+        /** 1 to 32 characters. */
+        name: string
+        /** Whether the settings name it. One that they do not name counts as none. */
+        isKnown: boolean
+        /** A rate that it does not name is as for everybody. 0 to 44 elements. */
+        rates: Array<{
+          /** 1 to 64 characters. */
+          name: string
+          /** In a minute. 0 to 9007199254740991. */
+          uses: number
+          /** At once. 0 to 9007199254740991. */
+          burst: number
+        }>
+        /** Identities that have it. 0 to 1000 elements. */
+        whisperIds: Array<WhisperID>
+      }>
+    }
+  }
+  /** Gives an identity a class of rates, or takes it away. Gateways know within 5 s. */
+  "PUT /admin/identities/{whisperId}/rate-class": {
+    parameters: {
+      whisperId: WhisperID
+    }
+    body: {
+      /** A class of the setting RATE_CLASSES. Absent: the identity has none from here on. 1 to 32 characters. */
+      rateClass?: string | null
+      /** 1 to 1000 characters. */
+      reason: string
+    }
+    answer: {
+      /** Always `true`. */
+      success: boolean
     }
   }
   /** Everything that the server holds about the caller, but sealed contents and records of others. Lists end at 10000 entries. The ledger of messages is not in it: it is kept by message, and only a walk through everybody's would find one person's. */
@@ -3367,6 +3418,8 @@ export interface Routes {
       signPublicKey: Base64
       /** 32 bytes. */
       encPublicKey: Base64
+      /** Its class of rates. 1 to 32 characters. */
+      rateClass?: string | null
       /** 0 to 10000 elements. */
       devices: Array<{
         deviceId: UUID
@@ -3606,6 +3659,8 @@ export interface Routes {
       signPublicKey: Base64
       /** 32 bytes. */
       encPublicKey: Base64
+      /** Its class of rates. 1 to 32 characters. */
+      rateClass?: string | null
       /** 0 to 10000 elements. */
       devices: Array<{
         deviceId: UUID

@@ -46,8 +46,10 @@ package struct Auth: Sendable {
         let handler = RequestHandler(
             registration: Registration(
                 pool: pool, directory: directory, operators: operators, bus: bus,
-                usualMode: configuration.registration, clock: clock, logger: logger),
-            sessions: SessionService(pool: pool, directory: directory, clock: clock),
+                usualMode: configuration.registration, rateClasses: configuration.rateClasses, clock: clock,
+                logger: logger),
+            sessions: SessionService(
+                pool: pool, directory: directory, rateClasses: configuration.rateClasses, clock: clock),
             leaving: Leaving(
                 pool: pool, eraser: eraser, operators: operators, bus: bus, clock: clock, logger: logger),
             guests: GuestProving(
@@ -160,6 +162,7 @@ package struct Auth: Sendable {
         Migration(version: 15, name: "shared tokens", sql: PackageResources._15_shared_tokens_sql),
         Migration(version: 16, name: "held about", sql: PackageResources._16_held_about_sql),
         Migration(version: 18, name: "wake secrets", sql: PackageResources._18_wake_secrets_sql),
+        Migration(version: 19, name: "rate classes", sql: PackageResources._19_rate_classes_sql),
         Migration(version: 20, name: "doors", sql: PackageResources._20_doors_sql),
         Migration(version: 21, name: "guest erasures", sql: PackageResources._21_guest_erasures_sql),
     ]

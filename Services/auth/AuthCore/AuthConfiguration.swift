@@ -1,3 +1,4 @@
+package import ClusterContract
 package import Contract
 import Store
 
@@ -20,6 +21,8 @@ package struct AuthConfiguration: Sendable {
     package var registration = RegistrationMode.open
     /// Invitations that one identity makes within a day. 0: people make none.
     package var invitationsPerDay = 0
+    /// Classes of rates that count.
+    package var rateClasses = RateClasses.usual
     /// See `ErasureLimits.settledAfter`. Tests take less.
     package var erasuresSettledAfter = ErasureLimits.settledAfter
     /// Facts that `GET /server` tells. It asks for the registration each time.

@@ -12,6 +12,7 @@ package struct Operators: Sendable {
     private let sweep: RecordSweep
     private let strangers: StrangerSweep<ReportTable>
     private let bans: Bans
+    private let rateClassing: RateClassing
     private let banTable: BanTable
     private let database: DatabaseWatch
     private let surroundings: Surroundings
@@ -35,6 +36,8 @@ package struct Operators: Sendable {
         self.sweep = RecordSweep(pool, configuration: configuration, clock: clock, logger: logger)
         self.strangers = StrangerSweep(ReportTable(pool), bytesMax: configuration.strangersBytesMax, logger: logger)
         self.bans = Bans(pool: pool, identities: identities, bus: bus, clock: clock, logger: logger)
+        self.rateClassing = RateClassing(
+            configuration.rateClasses, pool: pool, identities: identities, bus: bus, clock: clock, logger: logger)
         self.banTable = BanTable(pool)
         self.database = DatabaseWatch(pool, bytesMax: configuration.databaseBytesMax, logger: logger)
         self.surroundings = Surroundings(
@@ -43,7 +46,8 @@ package struct Operators: Sendable {
         self.doors = DoorTable(pool)
         self.clock = clock
         let service = OperatorService(
-            pool: pool, identities: identities, banning: self.bans, keys: bus, rates: rates,
+            pool: pool, identities: identities, banning: self.bans, rateClassing: self.rateClassing, keys: bus,
+            rates: rates,
             erasuresPerDay: configuration.erasuresPerDay, databaseBytesMax: configuration.databaseBytesMax,
             usualRegistration: configuration.registration, kept: configuration.kept, surroundings: self.surroundings,
             clock: clock, logger: logger)
@@ -58,6 +62,7 @@ package struct Operators: Sendable {
             group.addTask { await self.sweep.run() }
             group.addTask { await self.strangers.run() }
             group.addTask { await self.bans.run() }
+            group.addTask { await self.rateClassing.run() }
             group.addTask { await self.database.run() }
             group.addTask { await self.surroundings.run() }
         }

@@ -1,3 +1,4 @@
+package import ClusterContract
 package import Contract
 
 /// Bounds of reports and of the database that are settings (contract §13a, §13b).
@@ -21,6 +22,8 @@ package struct OperatorsConfiguration: Sendable {
     package var databaseBytesMax = OperatorsLimits.databaseBytesMax
     /// Whether somebody new may register, while no operator has chosen.
     package var registration = RegistrationMode.open
+    /// Classes of rates that operators may give.
+    package var rateClasses = RateClasses.usual
 
     /// Erasures that operators may order within a day, all together.
     package var erasuresPerDay = OperatorsLimits.erasuresPerDay

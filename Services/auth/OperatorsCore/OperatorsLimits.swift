@@ -35,6 +35,9 @@ package enum OperatorsLimits {
     /// Time after a ban during which its consequences are repeated, in case one got lost.
     package static let banRepeatedFor = Duration.seconds(10)
 
+    /// Time between two Notices to all gateways of who has a class of rates (contract §20.7): how late a gateway learns what it missed.
+    package static let rateClassesToldEvery = Duration.seconds(4)
+
     /// Body of an operator's request, in bytes.
     package static let adminBodyBytesMax = 16 * 1_024
     /// Life of a console session: half a working day, whether it is used or not.

@@ -10,6 +10,7 @@ struct AuthSettings: ServiceSettings {
     let redis = RedisSettings()
     let postgres = PostgresSettings()
     let rates = RateSettings()
+    let rateClasses = RateClassSettings()
     let proxies = ProxySettings()
     let admin = AdminSettings()
     let registration = Setting(
@@ -82,6 +83,7 @@ extension Settings<AuthSettings> {
         configuration.registration = try self.registration
         configuration.invitationsPerDay = try self.invitationsPerDay
         configuration.inactiveDays = try self.inactiveDays
+        configuration.rateClasses = try self.rateClasses.value()
         configuration.server = try self.server.facts(configuration.registration)
         configuration.server.inactiveDays = configuration.inactiveDays
         return configuration
@@ -106,6 +108,7 @@ extension Settings<AuthSettings> {
         configuration.openEvidenceBytesMax = try self.openEvidenceBytesMax
         configuration.strangersBytesMax = try self.strangers.bytes()
         configuration.registration = try self.registration
+        configuration.rateClasses = try self.rateClasses.value()
         configuration.erasuresPerDay = Int64(try self.erasuresPerDay)
         configuration.databaseBytesMax = Int64(try self.databaseBytesMax)
         configuration.prometheus = try self.prometheus

@@ -7,6 +7,7 @@ package struct GatewayConfiguration: Sendable {
     /// 0 lets the kernel choose.
     package var port: Int
     package var rates: RateTable
+    package var rateClasses: RateClasses
     /// Open connections of one address to this gateway, before scaling.
     package var openConnectionsMax: Int
     /// `GatewayLimits.heldBytesMax`, by default.
@@ -15,13 +16,14 @@ package struct GatewayConfiguration: Sendable {
     package var trustedProxies: TrustedProxies
 
     package init(
-        host: String, port: Int, rates: RateTable = RateTable(),
+        host: String, port: Int, rates: RateTable = RateTable(), rateClasses: RateClasses = .usual,
         openConnectionsMax: Int = GatewayLimits.openConnectionsMax,
         heldBytesMax: Int = GatewayLimits.heldBytesMax, trustedProxies: TrustedProxies = []
     ) {
         self.host = host
         self.port = port
         self.rates = rates
+        self.rateClasses = rateClasses
         self.openConnectionsMax = openConnectionsMax
         self.heldBytesMax = heldBytesMax
         self.trustedProxies = trustedProxies

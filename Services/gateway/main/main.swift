@@ -18,6 +18,7 @@ await runService("gateway", GatewaySettings()) { context in
     let gateway = Gateway(
         configuration: GatewayConfiguration(
             host: address.host, port: address.port, rates: try context.settings.rates.table(),
+            rateClasses: try context.settings.rateClasses.value(),
             openConnectionsMax: try context.settings.openConnectionsMax,
             trustedProxies: try context.settings.proxies.addresses()),
         bus: bus, eventLoop: eventLoop, logger: context.logger, rest: { usleep(UInt32($0 / .microseconds(1))) })

@@ -9,6 +9,8 @@ package enum ClusterNotice: Notice {
     case sessionsEnded(WhisperID, before: Epoch, why: EndReason)
     /// Proofs of this guest older than `epoch` are worth nothing: their connections end.
     case guestEnded(GuestID, before: Epoch, why: EndReason)
+    /// All identities with a class of rates, as they are now (contract §20.7). Nobody else has one. Auth repeats it.
+    case rateClasses([RateClassGrant])
 
     package enum EndReason: UInt8, Sendable {
         /// A new login or proof (4001), or a logout elsewhere.
@@ -33,6 +35,9 @@ package enum ClusterNotice: Notice {
             writer.write(guest)
             writer.write(epoch)
             writer.write(why.rawValue)
+        case .rateClasses(let grants):
+            writer.write(UInt8(6))
+            writer.write(list: grants)
         }
     }
 
@@ -43,6 +48,7 @@ package enum ClusterNotice: Notice {
         case 3: self = .guestEnded(try reader.read(), before: try reader.read(), why: try Self.reason(&reader))
         // 1 and 4 are of releases with 32 partitions, whose routers own nothing while one of ours does.
         case 5: self = .partitionsAdopted(try Self.partitions(&reader))
+        case 6: self = .rateClasses(try reader.readList())
         case let other: throw .unknown(other)
         }
     }
@@ -62,5 +68,28 @@ package enum ClusterNotice: Notice {
         let number: UInt8 = try reader.read()
         guard let reason = EndReason(rawValue: number) else { throw .unknown(number) }
         return reason
+    }
+}
+
+/// An identity with its class of rates.
+package struct RateClassGrant: Hashable, Sendable {
+    package var identity: WhisperID
+    package var name: RateClassName
+
+    package init(_ identity: WhisperID, _ name: RateClassName) {
+        self.identity = identity
+        self.name = name
+    }
+}
+
+extension RateClassGrant: WireCodable {
+    package func encode(into writer: inout WireWriter) {
+        writer.write(self.identity)
+        writer.write(self.name)
+    }
+
+    package init(from reader: inout WireReader) throws(WireError) {
+        self.identity = try reader.read()
+        self.name = try reader.read()
     }
 }

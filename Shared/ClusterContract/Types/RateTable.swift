@@ -42,8 +42,12 @@ package struct RateTable: Sendable {
     }
 
     package func allowance(of rate: Rate) -> Allowance {
-        let change = self.changes[rate.action] ?? Change(uses: rate.uses, burst: rate.burst)
-        return Allowance(
+        self.allowance(of: rate, as: self.changes[rate.action] ?? Change(uses: rate.uses, burst: rate.burst))
+    }
+
+    /// The same for a class that has another rate than everybody.
+    package func allowance(of rate: Rate, as change: Change) -> Allowance {
+        Allowance(
             perMinute: Double(change.uses) / rate.period.minutes * self.scale, burst: Double(change.burst) * self.scale)
     }
 }

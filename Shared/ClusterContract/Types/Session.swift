@@ -11,10 +11,13 @@ package struct Session: Hashable, Sendable {
     /// The identity's Ed25519 key: what it signs is checked with this. Keys never change.
     package var signPublicKey: Bytes32
     package var isBanned: Bool
+    /// The class of rates that operators have given to the identity (contract §20.7).
+    package var rateClass: RateClassName?
 
     package init(
         caller: Caller, device: UUIDText, platform: Platform, tokenHash: Bytes32, expiresAt: Timestamp,
-        signPublicKey: Bytes32, isBanned: Bool
+        signPublicKey: Bytes32, isBanned: Bool,
+        rateClass: RateClassName? = nil
     ) {
         self.caller = caller
         self.device = device
@@ -23,6 +26,7 @@ package struct Session: Hashable, Sendable {
         self.expiresAt = expiresAt
         self.signPublicKey = signPublicKey
         self.isBanned = isBanned
+        self.rateClass = rateClass
     }
 }
 
@@ -34,8 +38,14 @@ extension Session: WireCodable {
         writer.write(self.tokenHash)
         writer.write(self.expiresAt)
         writer.write(self.signPublicKey)
-        writer.write(self.isBanned)
+        // A session without a class looks as in releases that know none. They take no other one, and ask auth or refuse.
+        guard let rateClass = self.rateClass else { return writer.write(self.isBanned) }
+        writer.write(self.isBanned ? Self.bannedWithClass : Self.liveWithClass)
+        writer.write(rateClass)
     }
+
+    private static var liveWithClass: UInt8 { 2 }
+    private static var bannedWithClass: UInt8 { 3 }
 
     package init(from reader: inout WireReader) throws(WireError) {
         self.caller = try reader.read()
@@ -44,6 +54,9 @@ extension Session: WireCodable {
         self.tokenHash = try reader.read()
         self.expiresAt = try reader.read()
         self.signPublicKey = try reader.read()
-        self.isBanned = try reader.readBool()
+        let state: UInt8 = try reader.read()
+        guard state <= Self.bannedWithClass else { throw .malformed }
+        self.isBanned = state % 2 == 1
+        self.rateClass = state >= Self.liveWithClass ? try reader.read() : nil
     }
 }

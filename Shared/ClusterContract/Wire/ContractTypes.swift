@@ -35,6 +35,15 @@ extension ErrorCode: WireCodable {
     }
 }
 
+extension RateClassName: WireCodable {
+    package func encode(into writer: inout WireWriter) { writer.write(self.description) }
+
+    package init(from reader: inout WireReader) throws(WireError) {
+        guard let name = RateClassName(try reader.readString()) else { throw .malformed }
+        self = name
+    }
+}
+
 extension ConversationID: WireCodable {
     package func encode(into writer: inout WireWriter) {
         writer.write(self.uuid.high)

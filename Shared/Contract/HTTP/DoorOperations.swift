@@ -5,6 +5,9 @@ package enum DoorOperations {
     private static let label = TypedField.text(
         "label", Limits.invitationLabelCharacters, about: "For operators: whom or what it is for."
     ).optional
+    private static let rateClass = TypedField.text(
+        "rateClass", Limits.rateClassCharacters, about: "Class of rates of those who come in with it."
+    ).optional
     private static let success = HTTPOperation.Success.json(
         ObjectSchema([Field("success", .bool, about: "Always `true`.")]), sample: #"{"success":true}"#)
     private static let invalid = HTTPOperation.Failure(.invalidPayload, "The body is not valid.")
@@ -30,18 +33,22 @@ package enum DoorOperations {
         package let uses: Int64
         package let life: Duration
         package let label: String?
+        package let rateClass: String?
 
         private static let uses = TypedField.integer("uses", Limits.invitationUses, about: "Default 1.").optional
         private static let life = TypedField.integer(
             "expiresInSeconds", Limits.invitationLifeSeconds, about: "Default: 7 days."
         ).optional
 
-        package static let schema = ObjectSchema([Self.uses.field, Self.life.field, DoorOperations.label.field])
+        package static let schema = ObjectSchema([
+            Self.uses.field, Self.life.field, DoorOperations.label.field, DoorOperations.rateClass.field,
+        ])
 
         package init(_ payload: Payload) throws(Payload.Corrupted) {
             self.uses = try payload[Self.uses] ?? 1
             self.life = .seconds(try payload[Self.life] ?? Limits.invitationLifeSecondsUsual)
             self.label = try payload[DoorOperations.label]
+            self.rateClass = try payload[DoorOperations.rateClass]
         }
     }
 
@@ -77,7 +84,7 @@ package enum DoorOperations {
     private static let invitation = ObjectSchema([
         Field("invitationId", .uuid), Field("usesLeft", Self.uses), Field("usesMax", Self.uses),
         Field("expiresAt", .timestamp), Field("revokedAt", .timestamp, .optional), Self.label.field,
-        Field("createdAt", .timestamp),
+        Self.rateClass.field, Field("createdAt", .timestamp),
         Field("byIdentity", .bool, about: "Somebody has made it, and no operator."),
     ])
 
@@ -146,7 +153,13 @@ package enum DoorOperations {
                     #"{"invitationId":"7e4f3f0a-2b0b-4b58-8f7e-6a5d0d1f9c21","token":"AAECAwQFBgcICQoLDA0ODw","expiresAt":1730604800000}"#
             ),
             failures: [
-                Self.invalid, .init(.forbidden, "\(Limits.openInvitationsMax) invitations are open already."),
+                .init(.invalidPayload, "The body is not valid, or the settings have no such class."),
+                .init(
+                    .forbidden,
+                    """
+                    \(Limits.openInvitationsMax) invitations are open already, or \(Limits.rateClassGrantsMax) identities and open uses \
+                    have a class.
+                    """),
             ]),
         HTTPOperation(
             "listInvitations", .get, "/admin/invitations",

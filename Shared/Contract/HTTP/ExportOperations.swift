@@ -42,6 +42,7 @@ package enum ExportOperations {
         Self.time("exportedAt"), Field("whisperId", .whisperID), Self.time("createdAt"),
         Field("seenOn", .text(10...10), about: "Day in UTC of the newest login or renewal of a session."),
         Field("signPublicKey", .base64(32...32)), Field("encPublicKey", .base64(32...32)),
+        Field("rateClass", .text(Limits.rateClassCharacters), .optional, about: "Its class of rates."),
         Self.list(
             "devices",
             [

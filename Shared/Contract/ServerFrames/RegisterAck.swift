@@ -11,7 +11,8 @@ package struct RegisterAck: ServerFrame {
         answers: ["register_proof"],
         fields: [CommonFields.success.field, Self.whisperID.field] + SessionGrant.fields,
         samples: [
-            #"{"success":true,"whisperId":"WSP-JBPU-D452-TLT4","sessionToken":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA","sessionExpiresAt":1730604800000,"serverTime":1730000000000}"#
+            #"{"success":true,"whisperId":"WSP-JBPU-D452-TLT4","sessionToken":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA","sessionExpiresAt":1730604800000,"serverTime":1730000000000}"#,
+            #"{"success":true,"whisperId":"WSP-JBPU-D452-TLT4","sessionToken":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA","sessionExpiresAt":1730604800000,"serverTime":1730000000000,"rateClass":"bot"}"#,
         ])
 
     package init(whisperID: WhisperID, session: SessionGrant) {

@@ -6,7 +6,8 @@ package struct SessionRefreshAck: ServerFrame {
         "session_refresh_ack", about: "The next session token.", answers: ["session_refresh"],
         fields: SessionGrant.fields,
         samples: [
-            #"{"sessionToken":"BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB","sessionExpiresAt":1730604800000,"serverTime":1730000000000}"#
+            #"{"sessionToken":"BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB","sessionExpiresAt":1730604800000,"serverTime":1730000000000}"#,
+            #"{"sessionToken":"BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB","sessionExpiresAt":1730604800000,"serverTime":1730000000000,"rateClass":"bot"}"#,
         ])
 
     package init(session: SessionGrant) { self.session = session }

@@ -126,6 +126,12 @@ package enum Limits {
     package static let openInvitationsMax: Int64 = 10_000
     /// Days without a login or renewal after which a server may erase an identity (contract §20.9).
     package static let inactiveDays: ClosedRange<Int64> = 90...3_650
+    /// Classes of rates (contract §20.7): a name, classes in the settings, and how often its default a class may make a rate. Identities
+    /// with a class are counted with open uses of invitations that give one.
+    package static let rateClassCharacters = 1...32
+    package static let rateClassesMax = 8
+    package static let rateClassFactorMax = 100
+    package static let rateClassGrantsMax = 1_000
     /// Reports of one reporter that nobody has reviewed yet: bounds what one can make operators keep (contract §13a).
     package static let openReportsMax = 20
     /// Evidence of one report about a message that the ledger does not know, and of one reporter's open reports, in bytes (contract §13b).

@@ -110,26 +110,40 @@ extension Settings<RateSettings> {
 }
 
 extension SettingParser<[String: RateTable.Change]> {
-    private static var numbers: ClosedRange<Int> { 1...1_000_000 }
-
     /// `send_message=240/60, report=5`.
     fileprivate static var rates: SettingParser {
         let actions = Rates.all.map(\.action)
         return SettingParser(
             "pairs like `report=5` or `report=5/2`, with commas between; actions: `\(actions.joined(separator: ", "))`"
-        ) { text in
-            var changes: [String: RateTable.Change] = [:]
-            for pair in text.split(whereSeparator: { $0 == "," || $0.isWhitespace }) {
-                let parts = pair.split(separator: "=", omittingEmptySubsequences: false)
-                guard parts.count == 2, actions.contains(String(parts[0])), changes[String(parts[0])] == nil else {
-                    return nil
-                }
-                let numbers = parts[1].split(separator: "/", omittingEmptySubsequences: false).map { Int($0) ?? 0 }
-                guard (1...2).contains(numbers.count), numbers.allSatisfy(Self.numbers.contains) else { return nil }
-                changes[String(parts[0])] = RateTable.Change(uses: numbers[0], burst: numbers.last ?? numbers[0])
-            }
-            return changes
-        }
+        ) { RateTable.changes(in: $0[...], of: Rates.all) }
+    }
+}
+
+/// Gateways enforce classes of rates, and auth has operators give them (contract §20.7). Both are told the same.
+package struct RateClassSettings: SettingGroup {
+    let classes = Setting(
+        "rate.classes", .rateClasses, default: RateClasses.usualText,
+        """
+        Classes of rates that operators may give to identities. A rate that a class does not name is as for everybody. The scale \
+        multiplies these, too. Auth and gateways need the same value.
+        """)
+
+    package init() {}
+}
+
+extension Settings<RateClassSettings> {
+    package func value() throws(SettingsError) -> RateClasses { try self.classes }
+}
+
+extension SettingParser<RateClasses> {
+    fileprivate static var rateClasses: SettingParser {
+        let actions = RateClasses.rates.map(\.action)
+        return SettingParser(
+            """
+            at most \(Limits.rateClassesMax) classes like `bot: send_message=1200/1200, calls=20`, with semicolons between, or \
+            `none`; each rate at most \(Limits.rateClassFactorMax) times its default; rates: `\(actions.joined(separator: ", "))`
+            """
+        ) { RateClasses($0) }
     }
 }
 

@@ -49,8 +49,10 @@ extension SeededGenerator {
         Session(
             caller: self.caller(), device: self.uuid(), platform: self.one(of: Platform.allCases),
             tokenHash: self.bytes32(), expiresAt: self.timestamp(), signPublicKey: self.bytes32(),
-            isBanned: self.chance(2))
+            isBanned: self.chance(2), rateClass: self.chance(2) ? nil : self.rateClass())
     }
+
+    mutating func rateClass() -> RateClassName { RateClassName("class-\(self.upTo(100))")! }
 
     mutating func guest() -> Guest {
         Guest(

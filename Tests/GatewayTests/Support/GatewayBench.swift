@@ -16,12 +16,14 @@ struct GatewayBench {
     private let seen = Positions()
 
     static func run(
-        scale: Double = 1, heldBytesMax: Int = GatewayLimits.heldBytesMax, trustedProxies: [String] = [],
+        scale: Double = 1, classes: RateClasses = .usual, heldBytesMax: Int = GatewayLimits.heldBytesMax,
+        trustedProxies: [String] = [],
         logger: Logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
         _ body: (GatewayBench) async throws -> Void
     ) async throws {
         let configuration = GatewayConfiguration(
-            host: "127.0.0.1", port: 0, rates: RateTable(scale: scale), heldBytesMax: heldBytesMax,
+            host: "127.0.0.1", port: 0, rates: RateTable(scale: scale), rateClasses: classes,
+            heldBytesMax: heldBytesMax,
             trustedProxies: try #require(TrustedProxies(trustedProxies)))
         try await self.run(gateways: 1, configuration, logger: logger) { try await body($0[0]) }
     }

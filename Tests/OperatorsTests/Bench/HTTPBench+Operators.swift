@@ -13,7 +13,8 @@ extension HTTPBench {
     /// The operators' routes and pages.
     init(admin bench: AuthBench, operatorToken: String = Self.operatorToken) throws {
         let service = OperatorService(
-            pool: bench.pool, identities: bench.identities, banning: bench.bans, keys: bench.bus, rates: RateTable(),
+            pool: bench.pool, identities: bench.identities, banning: bench.bans, rateClassing: bench.rateClassing,
+            keys: bench.bus, rates: RateTable(),
             clock: bench.clock,
             logger: quiet)
         try self.init(service: service, bench, operatorToken: operatorToken)

@@ -5,6 +5,7 @@
 - { name: LOG_LEVEL, value: {{ $values.logLevel | quote }} }
 - { name: RATE_LIMIT_SCALE, value: {{ $values.rateLimitScale | quote }} }
 - { name: RATE_LIMITS, value: {{ $values.rateLimits | quote }} }
+- { name: RATE_CLASSES, value: {{ $values.rateClasses | quote }} }
 - { name: TRUSTED_PROXIES, value: {{ join "," $values.haproxy.addresses | quote }} }
 - { name: REDIS_HOST, value: {{ $redis.host | default "redis" | quote }} }
 {{- if $redis.host }}

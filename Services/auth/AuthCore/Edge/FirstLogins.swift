@@ -9,7 +9,7 @@ import Synchronization
 /// alone waits for nobody. One that is in the way of the others makes all of them go on alone.
 final class FirstLogins: Sendable {
     enum Stored: Equatable, Sendable {
-        case added(expiresAt: Timestamp)
+        case added(expiresAt: Timestamp, rateClass: RateClassName?)
         /// The id or one of the keys is taken.
         case taken
         /// The keys may be known nevertheless; if not, nobody may come in with what they brought.
@@ -123,7 +123,7 @@ extension FirstLogins.Stored {
     init(_ outcome: FirstLogin.Outcome) {
         self =
             switch outcome {
-            case .added(let expiresAt): .added(expiresAt: expiresAt)
+            case .added(let expiresAt, let rateClass): .added(expiresAt: expiresAt, rateClass: rateClass)
             case .taken: .taken
             case .refused(let reason): .refused(reason)
             }

@@ -17,6 +17,7 @@ package struct Registration: Sendable {
     private let operators: any OperatorRecords
     private let directory: SessionDirectory
     private let usualMode: RegistrationMode
+    private let rateClasses: RateClasses
     private let hint: RegistrationHint
     private let metrics = RegistrationMetrics()
     private let bus: any KeyBus
@@ -25,7 +26,7 @@ package struct Registration: Sendable {
 
     package init(
         pool: PostgresPool, directory: SessionDirectory, operators: any OperatorRecords, bus: any KeyBus,
-        usualMode: RegistrationMode = .open, clock: ServiceClock, logger: Logger
+        usualMode: RegistrationMode = .open, rateClasses: RateClasses = .usual, clock: ServiceClock, logger: Logger
     ) {
         self.pool = pool
         self.identities = IdentityTable(pool)
@@ -34,6 +35,7 @@ package struct Registration: Sendable {
         self.operators = operators
         self.directory = directory
         self.usualMode = usualMode
+        self.rateClasses = rateClasses
         self.hint = RegistrationHint(pool, usual: usualMode)
         self.bus = bus
         self.clock = clock
@@ -103,7 +105,7 @@ package struct Registration: Sendable {
             await self.directory.cache(SessionTable.Living(session: session, left: Limits.sessionTTL))
             // The other way round a connection that logs in again would hear that it was replaced, by itself.
             return .answer(
-                Replies.registerAck(session, token: token, at: self.clock()),
+                Replies.registerAck(session, token: token, at: self.clock(), self.rateClasses),
                 then: .sessionsEnded(session.caller.identity, before: session.caller.epoch, why: .replaced))
         }
     }
@@ -199,12 +201,14 @@ package struct Registration: Sendable {
         // This process may have stood still since it took the Job.
         guard ContinuousClock.now < end else { return .tooLate }
         let now = self.clock.store
-        guard let epoch = try await self.identities.beginEpoch(of: identity, at: now, in: transaction) else {
+        guard let (epoch, rateClass) = try await self.identities.beginEpoch(of: identity, at: now, in: transaction)
+        else {
             // It was there a moment ago: it is banned, or has been erased meanwhile.
             let isThere = try await self.identities.exists(identity, in: transaction)
             return isThere ? .banned(identity) : .notLetIn(.erased)
         }
         var session = Self.session(of: identity, epoch, proof, token)
+        session.rateClass = rateClass
         let ended = try await self.sessions.removeAll(of: identity, in: transaction)
         var device = DeviceTable.Device(of: session)
         device.client = proof.client
@@ -245,8 +249,8 @@ package struct Registration: Sendable {
         case .taken: return .taken
         case .tooLate: return .tooLate
         case .refused(let reason): return .refused(reason)
-        case .added(let expiresAt):
-            session.expiresAt = expiresAt
+        case .added(let expiresAt, let rateClass):
+            (session.expiresAt, session.rateClass) = (expiresAt, rateClass)
             return .added(session)
         }
     }

@@ -10,13 +10,17 @@ package struct SessionService: Sendable {
     private let devices = DeviceTable()
     private let sessions: SessionTable
     private let directory: SessionDirectory
+    private let rateClasses: RateClasses
     private let clock: ServiceClock
 
-    package init(pool: PostgresPool, directory: SessionDirectory, clock: ServiceClock) {
+    package init(
+        pool: PostgresPool, directory: SessionDirectory, rateClasses: RateClasses = .usual, clock: ServiceClock
+    ) {
         self.pool = pool
         self.identities = IdentityTable(pool)
         self.sessions = SessionTable(pool)
         self.directory = directory
+        self.rateClasses = rateClasses
         self.clock = clock
     }
 
@@ -43,7 +47,8 @@ package struct SessionService: Sendable {
         guard !refreshed.old.session.isBanned else { return Replies.banned(for: nil) }
         await self.directory.cache(refreshed.old)
         // The new one is not cached before somebody asks for it: that is its first use, which ends the old one.
-        return Replies.sessionRefreshAck(refreshed.new, token: refreshed.token, at: self.clock())
+        return Replies.sessionRefreshAck(
+            refreshed.new, token: refreshed.token, at: self.clock(), self.rateClasses)
     }
 
     private struct Refreshed: Sendable {

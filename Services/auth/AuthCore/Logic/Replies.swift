@@ -13,14 +13,25 @@ package enum Replies {
                 registration: registration))
     }
 
-    package static func registerAck(_ session: Session, token: SessionToken, at now: Timestamp) -> Answer {
-        let grant = SessionGrant(token: token.text, expiresAt: session.expiresAt, serverTime: now)
+    package static func registerAck(
+        _ session: Session, token: SessionToken, at now: Timestamp, _ classes: RateClasses = .usual
+    ) -> Answer {
+        let grant = Self.grant(session, token, at: now, classes)
         return .loggedIn(session, RegisterAck(whisperID: session.caller.identity, session: grant))
     }
 
-    package static func sessionRefreshAck(_ session: Session, token: SessionToken, at now: Timestamp) -> Answer {
-        let grant = SessionGrant(token: token.text, expiresAt: session.expiresAt, serverTime: now)
-        return .refreshed(session, SessionRefreshAck(session: grant))
+    package static func sessionRefreshAck(
+        _ session: Session, token: SessionToken, at now: Timestamp, _ classes: RateClasses = .usual
+    ) -> Answer {
+        .refreshed(session, SessionRefreshAck(session: Self.grant(session, token, at: now, classes)))
+    }
+
+    private static func grant(
+        _ session: Session, _ token: SessionToken, at now: Timestamp, _ classes: RateClasses
+    ) -> SessionGrant {
+        SessionGrant(
+            token: token.text, expiresAt: session.expiresAt, serverTime: now,
+            rateClass: classes.known(session.rateClass))
     }
 
     package static func guestChallenge(_ challenge: ProofChallenge, id: UUIDText) -> Answer {

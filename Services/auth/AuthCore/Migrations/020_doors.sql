@@ -22,13 +22,13 @@ ALTER TABLE auth.invitations ADD COLUMN by_identity boolean NOT NULL DEFAULT fal
     ADD COLUMN inviter bigint, ADD CHECK (inviter IS NULL OR by_identity);
 CREATE INDEX invitations_inviter ON auth.invitations (inviter, number) WHERE inviter IS NOT NULL;
 
--- As before, with the day and the invitations.
+-- As before, with the day, the class of rates and the invitations.
 CREATE OR REPLACE FUNCTION auth.held_about(someone bigint, entries bigint) RETURNS jsonb
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT jsonb_strip_nulls(jsonb_build_object(
         'exportedAt', auth.milliseconds(now()), 'whisperId', auth.whisper_id_text(whisper_id),
         'createdAt', auth.milliseconds(created_at), 'seenOn', to_char(seen_on, 'YYYY-MM-DD'),
-        'signPublicKey', auth.base64(sign_key), 'encPublicKey', auth.base64(enc_key),
+        'signPublicKey', auth.base64(sign_key), 'encPublicKey', auth.base64(enc_key), 'rateClass', rate_class,
         'devices', (SELECT coalesce(jsonb_agg(jsonb_build_object(
                 'deviceId', device_id, 'platform', platform, 'client', client,
                 'hasPushToken', push_token IS NOT NULL, 'hasVoipToken', voip_token IS NOT NULL,

@@ -26,7 +26,8 @@ struct FirstLogin: Sendable {
 
     /// The result. Nothing was stored unless it was `added`.
     enum Outcome: Equatable, Sendable {
-        case added(expiresAt: Timestamp)
+        /// - rateClass: of the invitation.
+        case added(expiresAt: Timestamp, rateClass: RateClassName?)
         /// The id or one of the keys is taken.
         case taken
         /// The keys are nobody's for all this statement knows, and nobody may come in with what they brought. If they are known
@@ -61,16 +62,16 @@ struct FirstLogin: Sendable {
             WITH door AS MATERIALIZED (
                 SELECT coalesce((SELECT mode FROM auth.registration), \(self.usualMode.rawValue)) AS mode
             ), invitation AS MATERIALIZED (
-                SELECT invitation_id FROM auth.invitations
+                SELECT invitation_id, rate_class FROM auth.invitations
                 WHERE (SELECT mode FROM door) = 'invited' AND token_hash = \(self.invitation)
                     AND uses_left > 0 AND revoked_at IS NULL AND expires_at > \(self.now)
                 FOR UPDATE
             ), buried AS MATERIALIZED (
                 SELECT mark FROM auth.tombstones WHERE mark = ANY (\(Tombstones.marks(of: self.identity))::bytea[])
             ), added AS (
-                INSERT INTO auth.identities (whisper_id, sign_key, enc_key, epoch)
+                INSERT INTO auth.identities (whisper_id, sign_key, enc_key, epoch, rate_class)
                 SELECT \(self.identity.whisperID), \(self.identity.signPublicKey), \(self.identity.encPublicKey),
-                    \(self.session.caller.epoch.value)
+                    \(self.session.caller.epoch.value), (SELECT rate_class FROM invitation)
                 WHERE NOT EXISTS (
                     SELECT FROM auth.identities
                     WHERE sign_key = \(self.identity.signPublicKey) OR enc_key = \(self.identity.encPublicKey))
@@ -88,13 +89,16 @@ struct FirstLogin: Sendable {
                 FROM added
                 RETURNING expires_at
             )
-            SELECT (SELECT expires_at FROM session), (SELECT mode FROM door), EXISTS (SELECT FROM invitation),
+            SELECT (SELECT expires_at FROM session), (SELECT rate_class FROM invitation), (SELECT mode FROM door), EXISTS (SELECT FROM invitation),
                 -- An id that is buried alone is taken: another one is tried.
                 EXISTS (SELECT FROM buried WHERE mark <> \(Tombstones.mark(of: self.identity.whisperID)))
             """
         ) { rows throws(StoreError) in
             var row = rows[0]
-            if let expiresAt = try row.next(Timestamp?.self) { return .added(expiresAt: expiresAt) }
+            let (expiresAt, rateClass): (Timestamp?, String?) = (try row.next(), try row.next())
+            if let expiresAt {
+                return .added(expiresAt: expiresAt, rateClass: rateClass.flatMap { RateClassName($0) })
+            }
             let (mode, isInvited, isErased): (String, Bool, Bool) = (try row.next(), try row.next(), try row.next())
             if isErased { return .refused(.erased) }
             switch RegistrationMode(rawValue: mode) {
@@ -102,7 +106,7 @@ struct FirstLogin: Sendable {
             case .invited where isInvited: return .taken
             case .invited: return .refused(self.invitation == nil ? .invitationNeeded : .invitationInvalid)
             case .closed: return .refused(.registrationClosed)
-            case nil: throw .undecodable(column: 1)
+            case nil: throw .undecodable(column: 2)
             }
         }
     }

@@ -10,7 +10,7 @@ package enum CallerStatus: Equatable, Sendable {
     case stale
 }
 
-/// The only code that writes `auth.identities`, but for `FirstLogin`. The other tables join it by primary key.
+/// The only code that writes `auth.identities`, but for `FirstLogin`, and for `rate_class`, which operators write. The other tables join it by primary key.
 package struct IdentityTable: Sendable {
     private let pool: PostgresPool
 
@@ -84,17 +84,19 @@ package struct IdentityTable: Sendable {
     }
 
     /// Begins the next epoch: every session there is ends with the transaction's commit. Locks the identity until then. It has been seen.
-    /// - Returns: nil if the identity is banned.
+    /// - Returns: with the identity's class of rates; nil if the identity is banned.
     package func beginEpoch(
         of identity: WhisperID, at now: StoreTime, in transaction: borrowing Transaction
-    ) async throws(StoreError) -> Epoch? {
+    ) async throws(StoreError) -> (epoch: Epoch, rateClass: RateClassName?)? {
         let rows = try await transaction.query(
             """
             UPDATE auth.identities SET epoch = epoch + 1, seen_on = (\(now) AT TIME ZONE 'UTC')::date
             WHERE whisper_id = \(identity) AND NOT is_banned
-            RETURNING epoch
+            RETURNING epoch, rate_class
             """)
-        return try rows.first.map { row throws(StoreError) in Epoch(value: try row.decode(0)) }
+        return try rows.first.map { row throws(StoreError) in
+            (Epoch(value: try row.decode(0)), try row.decode(1, as: String?.self).flatMap { RateClassName($0) })
+        }
     }
 
     /// The owner of a session that lives has been seen. Writes once a day.

@@ -10,7 +10,8 @@ package struct SessionTable: Sendable {
 
     /// The columns that `session(_:)` reads, with `s` the session and `i` its identity.
     private static let columns: StaticString = """
-        s.token_hash, s.whisper_id, s.epoch, s.device_id, s.platform, LEAST(s.expires_at, s.dies_at), i.sign_key, i.is_banned
+        s.token_hash, s.whisper_id, s.epoch, s.device_id, s.platform, LEAST(s.expires_at, s.dies_at), i.sign_key, i.is_banned,
+        i.rate_class
         """
 
     /// A session that lives, and for how long by the clock of the statement that has found it.
@@ -154,7 +155,8 @@ package struct SessionTable: Sendable {
         return Session(
             caller: Caller(identity: identity, epoch: Epoch(value: epoch)),
             device: UUIDText(high: device.high, low: device.low), platform: platform, tokenHash: tokenHash,
-            expiresAt: try row.next(), signPublicKey: try row.next(), isBanned: try row.next())
+            expiresAt: try row.next(), signPublicKey: try row.next(), isBanned: try row.next(),
+            rateClass: try row.next(String?.self).flatMap { RateClassName($0) })
     }
 
     private static func stored(_ device: UUIDText) -> PostgresUUID { PostgresUUID(device) }

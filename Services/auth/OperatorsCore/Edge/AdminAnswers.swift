@@ -1,3 +1,4 @@
+package import ClusterContract
 package import Contract
 
 /// The bodies that operators are answered with (contract §13).
@@ -104,6 +105,7 @@ package enum AdminAnswers {
             json.add("expiresAt", entry.expiresAt)
             if let time = entry.revokedAt { json.add("revokedAt", time) }
             json.add("label", entry.label)
+            json.add("rateClass", entry.rateClass)
             json.add("createdAt", entry.createdAt)
             json.add("byIdentity", entry.isByPerson)
             return json.finished()
@@ -138,10 +140,29 @@ package enum AdminAnswers {
         json.add("seenOn", person.seenOn)
         json.add("platform", person.platform)
         json.add("isBanned", person.isBanned)
+        json.add("rateClass", person.rateClass)
         json.add("waitingMessages", person.waitingMessages)
         json.add("groups", person.groups)
         json.add("files", person.files)
         json.add("fileBytes", person.fileBytes)
+        return json.finished()
+    }
+
+    /// - Parameter grants: also of classes that the settings have lost.
+    package static func rateClasses(_ classes: RateClasses, _ grants: [RateClassGrant]) -> [UInt8] {
+        let members = Dictionary(grouping: grants, by: \.name).mapValues { $0.map { "\($0.identity)" } }
+        let lost = members.keys.filter { classes[$0] == nil }.sorted { $0.description < $1.description }
+        var json = JSONWriter(capacity: 256 + 24 * grants.count)
+        json.add("classes", objects: classes.all.map(\.name) + lost) { name, json in
+            json.add("name", name.description)
+            json.add("isKnown", classes[name] != nil)
+            json.add("rates", objects: (classes[name]?.changes ?? [:]).sorted { $0.key < $1.key }) { rate, json in
+                json.add("name", rate.key)
+                json.add("uses", Int64(rate.value.uses))
+                json.add("burst", Int64(rate.value.burst))
+            }
+            json.add("whisperIds", strings: members[name] ?? [])
+        }
         return json.finished()
     }
 

@@ -25,6 +25,13 @@ package struct AdminRoutes: Sendable {
                 cursor: parameters["cursor"], limit: parameters["limit"], limitMax: max, limitDefault: usual)
         }
 
+        func identity() throws(HTTPRefusal) -> WhisperID {
+            guard let id = self.parameters.get("whisperId").flatMap({ WhisperID($0) }) else {
+                throw .badParameter("whisperId")
+            }
+            return id
+        }
+
         func body<Body: HTTPBody>() async throws(HTTPRefusal) -> Body {
             try await JSONBody.read(of: self.http, bytesMax: OperatorsLimits.adminBodyBytesMax)
         }
@@ -44,6 +51,7 @@ package struct AdminRoutes: Sendable {
             ("admin/erasures/{id}", "getErasure", self.readErasure),
             ("admin/identities/{whisperId}", "getIdentity", self.readIdentity),
             ("admin/retention", "listRetention", self.listRetention),
+            ("admin/rate-classes", "listRateClasses", self.listRateClasses),
         ]
         for (path, name, handler) in viewer {
             router.get(path) {
@@ -58,6 +66,7 @@ package struct AdminRoutes: Sendable {
             (.post, "admin/invitations", "createInvitation", self.invite),
             (.delete, "admin/invitations/{id}", "revokeInvitation", self.revokeInvitation),
             (.post, "admin/erasures", "createErasure", self.erase),
+            (.put, "admin/identities/{whisperId}/rate-class", "setRateClass", self.setRateClass),
         ]
         for (method, path, name, handler) in changes {
             router.on(path, method: method) {
@@ -129,10 +138,13 @@ package struct AdminRoutes: Sendable {
     private func readIdentity(
         _ request: AdminRequest, _ call: inout AdminGate.Call
     ) async throws(HTTPRefusal) -> [UInt8] {
-        guard let id = request.parameters.get("whisperId").flatMap({ WhisperID($0) }) else {
-            throw .badParameter("whisperId")
-        }
-        return AdminAnswers.person(try await self.service.person(id, &call))
+        AdminAnswers.person(try await self.service.person(try request.identity(), &call))
+    }
+
+    private func listRateClasses(
+        _ request: AdminRequest, _ call: inout AdminGate.Call
+    ) async throws(HTTPRefusal) -> [UInt8] {
+        AdminAnswers.rateClasses(self.service.rateClassing.classes, try await self.service.rateClassGrants())
     }
 
     private func listDeadLetters(
@@ -151,6 +163,14 @@ package struct AdminRoutes: Sendable {
 
     private func unban(_ request: AdminRequest, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
         try await self.service.unban(try await request.body(), &call)
+        return AdminAnswers.success
+    }
+
+    private func setRateClass(
+        _ request: AdminRequest, _ call: inout AdminGate.Call
+    ) async throws(HTTPRefusal) -> [UInt8] {
+        let body: PeopleOperations.SetRateClass = try await request.body()
+        try await self.service.setRateClass(body.rateClass, of: try request.identity(), reason: body.reason, &call)
         return AdminAnswers.success
     }
 

@@ -10,6 +10,11 @@ extension HTTPRefusal {
     package static let tooManyInvitations = HTTPRefusal(
         .forbidden, "as many invitations are open as may be: revoke some")
 
+    package static let unknownRateClass = HTTPRefusal(
+        .invalidPayload, "rateClass: the setting RATE_CLASSES has no such class")
+    package static let tooManyRateClasses = HTTPRefusal(
+        .forbidden, "as many identities and open invitations have a class of rates as may: take some away")
+
     package static let unknownErasure = HTTPRefusal(.notFound, "there is no such erasure")
     package static let confirmationMismatch = HTTPRefusal(
         .invalidPayload, "confirm: names somebody else", reason: .confirmationMismatch)

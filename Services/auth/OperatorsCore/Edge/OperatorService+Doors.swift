@@ -45,16 +45,33 @@ extension OperatorService {
         let (id, token) = (UUIDText.random(), InvitationToken(random: randomBytes(InvitationToken.byteCount)))
         call.event.target = "\(id)"
         let (event, now) = (call.event, self.clock.store)
-        let expiresAt = try await self.changed { transaction throws(StoreError) -> Timestamp? in
+        let rateClass = try self.rateClass(wish.rateClass)
+        let added = try await self.changed { transaction throws(StoreError) -> Added in
+            if rateClass != nil {
+                try await transaction.execute(RateClassTable.lock)
+                guard try await transaction.query(RateClassTable.hasRoom(for: wish.uses, at: now)) else {
+                    return .noRoomForClass
+                }
+            }
             let expiresAt = try await self.doors.add(
                 id, tokenHash: SHA256.hash(token.bytes), uses: wish.uses, for: wish.life,
-                by: .operators(label: wish.label), at: now, in: transaction)
-            if expiresAt != nil { try await self.audit.add(event, at: now, in: transaction) }
-            return expiresAt
+                by: .operators(label: wish.label), rateClass: rateClass, at: now, in: transaction)
+            guard let expiresAt else { return .noRoom }
+            try await self.audit.add(event, at: now, in: transaction)
+            return .done(expiresAt: expiresAt)
         }
-        guard let expiresAt else { throw .tooManyInvitations }
-        call.isRecorded = true
-        return NewInvitation(id: id, token: token, expiresAt: expiresAt)
+        switch added {
+        case .noRoom: throw .tooManyInvitations
+        case .noRoomForClass: throw .tooManyRateClasses
+        case .done(let expiresAt):
+            call.isRecorded = true
+            return NewInvitation(id: id, token: token, expiresAt: expiresAt)
+        }
+    }
+
+    private enum Added: Sendable {
+        case done(expiresAt: Timestamp)
+        case noRoom, noRoomForClass
     }
 
     func revokeInvitation(_ id: UUIDText, _ call: inout AdminGate.Call) async throws(HTTPRefusal) {

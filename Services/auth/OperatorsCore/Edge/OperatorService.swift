@@ -19,6 +19,7 @@ package struct OperatorService: Sendable {
     let reports: ReportTable
     let bans: BanTable
     let banning: Bans
+    let rateClassing: RateClassing
     let audit: AuditTable
     let doors: DoorTable
     let erasureRecords: ErasedRecords
@@ -36,7 +37,8 @@ package struct OperatorService: Sendable {
     let logger: Logger
 
     package init(
-        pool: PostgresPool, identities: any Identities, banning: Bans, keys: any KeyBus, rates: RateTable,
+        pool: PostgresPool, identities: any Identities, banning: Bans, rateClassing: RateClassing, keys: any KeyBus,
+        rates: RateTable,
         erasuresPerDay: Int64 = OperatorsLimits.erasuresPerDay,
         databaseBytesMax: Int64 = OperatorsLimits.databaseBytesMax, usualRegistration: RegistrationMode = .open,
         kept: KeptRecords = KeptRecords(), surroundings: Surroundings? = nil, clock: ServiceClock, logger: Logger
@@ -48,6 +50,7 @@ package struct OperatorService: Sendable {
         self.reports = ReportTable(pool)
         self.bans = BanTable(pool)
         self.banning = banning
+        self.rateClassing = rateClassing
         self.doors = DoorTable(pool)
         self.erasureRecords = ErasedRecords(pool)
         self.identities = identities

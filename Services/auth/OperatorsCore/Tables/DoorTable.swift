@@ -18,6 +18,8 @@ package struct DoorTable: Sendable {
         package var expiresAt: Timestamp
         package var revokedAt: Timestamp?
         package var label: String?
+        /// Everybody who comes in with it gets this class.
+        package var rateClass: String?
         package var createdAt: Timestamp
         /// Somebody has made it, and no operator.
         package var isByPerson: Bool
@@ -68,16 +70,17 @@ package struct DoorTable: Sendable {
     /// Adds an invitation, one transaction at a time, so that the bound holds.
     /// - Returns: when it expires; `nil` if `Limits.openInvitationsMax` are open.
     package func add(
-        _ id: UUIDText, tokenHash: Bytes32, uses: Int64, for life: Duration, by maker: Maker, at now: StoreTime,
-        in transaction: borrowing Transaction
+        _ id: UUIDText, tokenHash: Bytes32, uses: Int64, for life: Duration, by maker: Maker,
+        rateClass: RateClassName? = nil, at now: StoreTime, in transaction: borrowing Transaction
     ) async throws(StoreError) -> Timestamp? {
         try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended('auth.invitations', 0))")
         let rows = try await transaction.query(
             """
             INSERT INTO auth.invitations (
-                invitation_id, token_hash, uses_left, uses_max, expires_at, label, created_at, by_identity, inviter)
-            SELECT \(PostgresUUID(id)), \(tokenHash), \(uses), \(uses), \(now + life), \(maker.label), \(now),
-                \(maker.isPerson), \(maker.inviter)
+                invitation_id, token_hash, uses_left, uses_max, expires_at, label, rate_class, created_at, by_identity,
+                inviter)
+            SELECT \(PostgresUUID(id)), \(tokenHash), \(uses), \(uses), \(now + life), \(maker.label),
+                \(rateClass?.description), \(now), \(maker.isPerson), \(maker.inviter)
             WHERE \(Limits.openInvitationsMax) > (
                 SELECT count(*) FROM auth.invitations
                 WHERE expires_at > \(now) AND revoked_at IS NULL AND uses_left > 0)
@@ -111,7 +114,8 @@ package struct DoorTable: Sendable {
     package func list(before cursor: Cursor?, limit: Int) async throws(StoreError) -> [Invitation] {
         let rows = try await self.pool.query(
             """
-            SELECT invitation_id, number, uses_left, uses_max, expires_at, revoked_at, label, created_at, by_identity
+            SELECT invitation_id, number, uses_left, uses_max, expires_at, revoked_at, label, rate_class,
+                created_at, by_identity
             FROM auth.invitations WHERE number < \(cursor?.after ?? .max)
             ORDER BY number DESC LIMIT \(Int64(limit))
             """)
@@ -122,7 +126,8 @@ package struct DoorTable: Sendable {
                 Invitation(
                     id: UUIDText(high: id.high, low: id.low), number: try row.next(), usesLeft: try row.next(),
                     usesMax: try row.next(), expiresAt: try row.next(), revokedAt: try row.next(),
-                    label: try row.next(), createdAt: try row.next(), isByPerson: try row.next()))
+                    label: try row.next(), rateClass: try row.next(), createdAt: try row.next(),
+                    isByPerson: try row.next()))
         }
         return list
     }

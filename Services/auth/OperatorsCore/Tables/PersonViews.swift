@@ -9,6 +9,8 @@ package struct PersonViews: Sendable {
         package var id: WhisperID
         package var createdAt: Timestamp
         package var isBanned: Bool
+        /// As it stands there, whether the settings know it or not.
+        package var rateClass: String?
         /// `nil`: it has no device.
         package var platform: String?
         /// Day in UTC of the newest login or renewal.
@@ -27,15 +29,15 @@ package struct PersonViews: Sendable {
     package func find(_ id: WhisperID) async throws(StoreError) -> Person? {
         let rows = try await self.pool.query(
             """
-            SELECT created_at, is_banned,
+            SELECT created_at, is_banned, rate_class,
                 (SELECT platform FROM auth.devices WHERE whisper_id = \(id) ORDER BY updated_at DESC LIMIT 1),
                 to_char(seen_on, 'YYYY-MM-DD')
             FROM auth.identities WHERE whisper_id = \(id)
             """)
         guard var own = rows.first else { return nil }
         var person = Person(
-            id: id, createdAt: try own.next(), isBanned: try own.next(), platform: try own.next(),
-            seenOn: try own.next())
+            id: id, createdAt: try own.next(), isBanned: try own.next(), rateClass: try own.next(),
+            platform: try own.next(), seenOn: try own.next())
         if try await self.pool.canCall("router", "counts_of") {
             var row = try await self.pool.query("SELECT waiting_messages, groups FROM router.counts_of(\(id))")[0]
             person.waitingMessages = try row.next()

@@ -58,6 +58,7 @@ extension Gateway {
                 before: epoch, why: why, changesSession: self.requests.changesSession(connection.id))
             self.follow(action, on: connection, why)
         case .guestEnded(let guest, let epoch, let why): self.guests.ended(guest, before: epoch, why, self)
+        case .rateClasses(let grants): self.rates.classesAre(grants)
         }
     }
 

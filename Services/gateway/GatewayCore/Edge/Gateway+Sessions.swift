@@ -63,6 +63,7 @@ extension Gateway {
         connection.machine.bind(to: session, shownAt: shownAt)
         connection.deliveryCursor = DeliveryCursor(boundAt: .now - .milliseconds(now - shownAt))
         self.bound[identity] = connection
+        self.rates.bound(session)
         self.announcer.showPresence(of: connection)
         // At once: what this very frame asks of the mailbox must come behind it.
         self.announcer.announce(connection, now: true, self)

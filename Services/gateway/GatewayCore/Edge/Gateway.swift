@@ -63,7 +63,7 @@ package actor Gateway: LookUpHost, TurnHost {
         self.listener = ClientListener(configuration)
         self.feedChannel = Keyspace.feed(self.node).name
         self.limits = EdgeLimits(openConnections: configuration.openConnectionsMax, scale: configuration.rates.scale)
-        self.rates = RateGate(bus: bus, rates: configuration.rates)
+        self.rates = RateGate(bus: bus, rates: configuration.rates, classes: configuration.rateClasses)
         self.memory = HeldMemory(bytesMax: configuration.heldBytesMax)
         self.turns = Turns(eventLoop: eventLoop, metrics: self.metrics, memory: self.memory, rest: rest)
         self.upgrades = Upgrades(

@@ -1,6 +1,12 @@
 import ClusterContract
 import Contract
 
+/// Which rates count for a subject: everybody's, or those of a class (contract §20.7). `RateLeases.terms(of:)` knows it.
+struct RateTerms: Equatable {
+    static let usual = RateTerms(place: 0)
+    fileprivate var place: UInt8
+}
+
 /// The rates of identities or of addresses, as one gateway counts them. Redis counts for all gateways (`SharedPace`).
 /// A gateway leases uses from there in chunks, so that most uses cost no request.
 ///
@@ -28,9 +34,22 @@ struct RateLeases<Subject: Hashable & Sendable> {
     private struct Rule {
         let place: UInt8
         let rate: Rate
+        /// Everybody's, and those of each class.
+        let terms: [Terms]
+
+        subscript(terms: RateTerms) -> Terms { self.terms[Int(terms.place)] }
+    }
+
+    private struct Terms {
         let allowance: Allowance
         /// Uses leased at once.
         let chunk: Int
+
+        init(_ allowance: Allowance) {
+            self.allowance = allowance
+            let burst = (allowance.ahead / allowance.step).rounded()
+            self.chunk = max(1, Int(burst / GatewayLimits.leasesPerBurst))
+        }
     }
 
     private struct Key: Hashable {
@@ -54,6 +73,8 @@ struct RateLeases<Subject: Hashable & Sendable> {
         var uncounted = 0
         var uncountedAsked = 0
         var isAsking = false
+        /// As the last use was taken.
+        var terms = RateTerms.usual
         /// Redis did not answer: this gateway counts by itself.
         var countsLocally = false
         /// Redis is not asked before: it has refused until then, or it is away.
@@ -70,6 +91,7 @@ struct RateLeases<Subject: Hashable & Sendable> {
 
     private let rules: [String: Rule]
     private let rates: [Rate]
+    private let classes: [RateClassName: RateTerms]
     private let countedMax: Int
     private var entries: [Key: Entry] = [:]
     /// Entries whose shared count was lost and is to be restored.
@@ -78,46 +100,58 @@ struct RateLeases<Subject: Hashable & Sendable> {
 
     /// - Parameter countedMax: entries, one for each rate that a subject uses. Beyond it some are forgotten.
     ///   For these only the shared count holds.
-    init(_ rates: [Rate], of table: RateTable, countedMax: Int) {
+    init(_ rates: [Rate], of table: RateTable, classes: RateClasses = .none, countedMax: Int) {
         self.rates = rates
         self.countedMax = countedMax
+        self.classes = Dictionary(
+            uniqueKeysWithValues: zip(
+                classes.all.map(\.name), (1...Limits.rateClassesMax).map { RateTerms(place: UInt8($0)) }))
         self.rules = Dictionary(
             uniqueKeysWithValues: rates.enumerated().map { place, rate in
-                let allowance = table.allowance(of: rate)
-                let burst = (allowance.ahead / allowance.step).rounded()
-                let chunk = max(1, Int(burst / GatewayLimits.leasesPerBurst))
-                return (rate.action, Rule(place: UInt8(place), rate: rate, allowance: allowance, chunk: chunk))
+                let usual = table.allowance(of: rate)
+                let others = classes.all.map {
+                    $0.changes[rate.action].map { table.allowance(of: rate, as: $0) } ?? usual
+                }
+                return (rate.action, Rule(place: UInt8(place), rate: rate, terms: ([usual] + others).map(Terms.init)))
             })
     }
+
+    /// - Returns: `nil` if there is no such class.
+    func terms(of name: RateClassName) -> RateTerms? { self.classes[name] }
 
     var count: Int { self.entries.count }
 
     /// Takes one use.
     /// - Parameter now: milliseconds of a clock that only goes forward.
     /// - Returns: a request to send, if there is one. The use does not wait for it unless the verdict is `unknown`.
-    mutating func take(_ rate: Rate, _ subject: Subject, at now: Int64) -> (Verdict, LeaseRequest?) {
+    mutating func take(
+        _ rate: Rate, _ subject: Subject, as terms: RateTerms = .usual, at now: Int64
+    ) -> (Verdict, LeaseRequest?) {
         guard let rule = self.rules[rate.action] else { return (.admitted, nil) }
         let key = Key(subject: subject, place: rule.place)
         let known = self.entries[key]
         if known == nil { self.makeRoom(at: now) }
         var entry = known ?? Entry()
+        // Uses are leased at the price of their class.
+        if entry.terms != terms { (entry.terms, entry.left) = (terms, 0) }
+        let (allowance, chunk) = (rule[terms].allowance, rule[terms].chunk)
         defer { self.entries[key] = entry }
         let time = Timestamp(milliseconds: now)
-        if let wait = entry.pace.wait(rule.allowance, at: time) { return (.refused(wait), nil) }
+        if let wait = entry.pace.wait(allowance, at: time) { return (.refused(wait), nil) }
         if entry.leaseEndsAt <= now { entry.left = 0 }
         let mayAsk = !entry.isAsking && entry.askAgainAt <= now
         if entry.left > 0 {
             entry.left -= 1
-            _ = entry.pace.admit(rule.allowance, at: time)
-            let isDue = mayAsk && rule.chunk > 1 && entry.left <= rule.chunk / 2
+            _ = entry.pace.admit(allowance, at: time)
+            let isDue = mayAsk && chunk > 1 && entry.left <= chunk / 2
             return (.admitted, isDue ? Self.ask(&entry, rule, subject, at: now) : nil)
         }
         if entry.countsLocally {
-            if let wait = entry.local.admit(rule.allowance, at: time) {
+            if let wait = entry.local.admit(allowance, at: time) {
                 return (.refused(wait), mayAsk ? Self.ask(&entry, rule, subject, at: now) : nil)
             }
             entry.uncounted += 1
-            _ = entry.pace.admit(rule.allowance, at: time)
+            _ = entry.pace.admit(allowance, at: time)
             return (.admitted, mayAsk ? Self.ask(&entry, rule, subject, at: now) : nil)
         }
         if entry.isAsking { return (.unknown, nil) }
@@ -130,10 +164,10 @@ struct RateLeases<Subject: Hashable & Sendable> {
         guard let rule = self.rules[rate.action] else { return }
         let key = Key(subject: subject, place: rule.place)
         guard var entry = self.entries[key] else { return }
-        entry.pace.giveBack(rule.allowance)
+        entry.pace.giveBack(rule[entry.terms].allowance)
         if entry.countsLocally, entry.uncounted > 0 {
             entry.uncounted -= 1
-            entry.local.giveBack(rule.allowance)
+            entry.local.giveBack(rule[entry.terms].allowance)
         } else if entry.leaseEndsAt > now {
             entry.left += 1
         }
@@ -157,11 +191,14 @@ struct RateLeases<Subject: Hashable & Sendable> {
         entry.isAsking = false
         entry.countsLocally = false
         entry.uncounted -= min(entry.uncounted, entry.uncountedAsked)
-        if grant.uses > 0 {
+        // Uses at the price of another class are nobody's.
+        let isDue = leaseRequest.request.allowance == rule[entry.terms].allowance
+        if grant.uses > 0, isDue {
             if entry.leaseEndsAt <= now { entry.left = 0 }
             entry.left += grant.uses
             // Not before as many uses would have come back: of a very slow rate most would be lost.
-            let comeBack = Int64(min(Double(rule.chunk) * rule.allowance.step, Self.lifeMax))
+            let request = leaseRequest.request
+            let comeBack = Int64(min(Double(request.uses) * request.allowance.step, Self.lifeMax))
             entry.leaseEndsAt = now + max(GatewayLimits.leaseLife.milliseconds, comeBack)
         }
         entry.askAgainAt = grant.uses < leaseRequest.request.uses ? now + grant.wait : now
@@ -184,15 +221,16 @@ struct RateLeases<Subject: Hashable & Sendable> {
     private static func ask(
         _ entry: inout Entry, _ rule: Rule, _ subject: Subject, at now: Int64
     ) -> LeaseRequest {
+        let terms = rule[entry.terms]
         entry.isAsking = true
         entry.uncountedAsked = entry.uncounted
         // Some of them have come back meanwhile.
         let used = max(0, entry.local.restedAt - max(entry.sharedRestedAt, Double(now)))
-        let uncounted = min(used, Double(entry.uncounted) * rule.allowance.step)
+        let uncounted = min(used, Double(entry.uncounted) * terms.allowance.step)
         return LeaseRequest(
             subject: subject, rate: rule.rate,
             request: RateRequest(
-                rule.allowance, uses: rule.chunk, known: max(0, entry.sharedRestedAt - Double(now)),
+                terms.allowance, uses: terms.chunk, known: max(0, entry.sharedRestedAt - Double(now)),
                 record: entry.record, uncounted: uncounted))
     }
 
@@ -221,7 +259,7 @@ struct RateLeases<Subject: Hashable & Sendable> {
                 LeaseRequest(
                     subject: key.subject, rate: rule.rate,
                     request: RateRequest(
-                        rule.allowance, uses: 0, known: Swift.max(0, entry.sharedRestedAt - Double(now)),
+                        rule[entry.terms].allowance, uses: 0, known: Swift.max(0, entry.sharedRestedAt - Double(now)),
                         record: entry.record)))
         }
         self.toRestore.removeLast(min(max, self.toRestore.count))

@@ -137,6 +137,7 @@ extension ConsolePage {
             case .warned: "The report is closed with a warning."
             case .banned: "Banned. A live session ends within a second."
             case .lifted: "The ban has ended."
+            case .classed: "Done. It counts within seconds, also for a session that is open."
             case .chosen: "Done. It holds for everybody who registers from now on."
             case .erased: "Erased. Nobody logs in with these keys again. Below you see how far the services are."
             case .revoked: "The invitation is revoked. Whoever has come in with it stays."

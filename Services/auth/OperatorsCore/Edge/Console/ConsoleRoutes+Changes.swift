@@ -50,6 +50,20 @@ extension ConsoleRoutes {
         return URLEncodedForm.address("/console/erasures", [("done", CompletedChange.erased.rawValue)])
     }
 
+    func setRateClass(
+        _ visit: Visit, _ form: URLEncodedForm, _ call: inout AdminGate.Call
+    ) async throws(HTTPRefusal) -> String {
+        guard let id = form.filled("whisperId").flatMap({ WhisperID($0) }) else { throw .badParameter("whisperId") }
+        guard let name = form.filled("rateClass") else { throw .badParameter("rateClass") }
+        var json = JSONWriter()
+        json.add("rateClass", name == RateClassName.none ? nil : name)
+        json.add("reason", form.filled("reason"))
+        let body = try JSONBody.read(PeopleOperations.SetRateClass.self, in: json.finished())
+        try await self.service.setRateClass(body.rateClass, of: id, reason: body.reason, &call)
+        return URLEncodedForm.address(
+            "/console/people", [("id", "\(id)"), ("done", CompletedChange.classed.rawValue)])
+    }
+
     /// The answer is the file.
     func export(_ form: URLEncodedForm, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> Response {
         var json = Self.principal(form)

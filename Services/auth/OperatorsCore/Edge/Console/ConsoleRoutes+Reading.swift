@@ -57,7 +57,9 @@ extension ConsoleRoutes {
             guard let id = WhisperID(text.uppercased()) else { throw .badParameter("whisperId") }
             return try await self.service.person(id, &call)
         }
-        return .people(asked: visit.query.filled("id") ?? "", lookUp, of: visit.session, at: visit.now)
+        return .people(
+            asked: visit.query.filled("id") ?? "", lookUp, classes: self.service.rateClassing.classes,
+            done: CompletedChange(visit.query), of: visit.session, at: visit.now)
     }
 
     /// Looks up what the query names by `id`. An unknown id is an answer: the page says so beside its field.
@@ -149,7 +151,7 @@ package struct ReportFilter: Equatable, Sendable {
 
 /// The change that the last form made, for a line at the top of the next page.
 package enum CompletedChange: String, Sendable {
-    case dismissed, warned, banned, lifted, chosen, revoked, erased
+    case dismissed, warned, banned, lifted, classed, chosen, revoked, erased
 
     init?(_ query: URLEncodedForm) {
         guard let word = query["done"] else { return nil }

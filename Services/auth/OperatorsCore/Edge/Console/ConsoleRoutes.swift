@@ -63,6 +63,7 @@ package struct ConsoleRoutes: Sendable {
             ("console/unban", "unban", self.unban), ("console/registration", "setRegistration", self.choose),
             ("console/invitations/{id}/revoke", "revokeInvitation", self.revokeInvitation),
             ("console/erasures", "createErasure", self.erase),
+            ("console/rate-class", "setRateClass", self.setRateClass),
         ]
         for (path, name, change) in changes {
             router.post(path) { await self.change(name, $0, $1.parameters, change) }

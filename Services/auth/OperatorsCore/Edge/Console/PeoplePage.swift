@@ -1,17 +1,21 @@
+package import ClusterContract
 package import Contract
 import HTTPAccess
 
 extension ConsolePage {
     /// - Parameter asked: the id as the operator typed it.
     package static func people(
-        asked: String, _ lookUp: LookUp<PersonViews.Person>, of session: ConsoleSession, at now: Timestamp
+        asked: String, _ lookUp: LookUp<PersonViews.Person>, classes: RateClasses = .usual,
+        done: CompletedChange? = nil,
+        of session: ConsoleSession, at now: Timestamp
     ) -> ConsolePage {
         ConsolePage(
             .people, title: "People", status: lookUp.refusal?.status ?? .ok,
             body: """
                 \(self.opening(asked: asked))
                 \(lookUp.refusal.map { self.problem($0) })
-                \(lookUp.found.map { self.person($0, of: session, at: now) })
+                \(lookUp.found == nil ? nil : self.confirmation(of: done))
+                \(lookUp.found.map { self.person($0, classes, of: session, at: now) })
                 """)
     }
 
@@ -39,7 +43,9 @@ extension ConsolePage {
         """
     }
 
-    private static func person(_ person: PersonViews.Person, of session: ConsoleSession, at now: Timestamp) -> HTML {
+    private static func person(
+        _ person: PersonViews.Person, _ classes: RateClasses, of session: ConsoleSession, at now: Timestamp
+    ) -> HTML {
         """
         <div class="stack"><article class="card delivery" id="person">
         <header><h2 class="parties">\(self.subject(person.id))</h2>
@@ -47,17 +53,26 @@ extension ConsolePage {
         <dl class="facts"><div><dt>Registered</dt><dd>\(self.time(person.createdAt, at: now))</dd></div>
         <div><dt>Last seen</dt><dd>\(person.seenOn)</dd></div>
         <div><dt>Device</dt><dd>\(person.platform ?? "none")</dd></div>
+        <div><dt>Rate class</dt><dd>\(self.rateClass(of: person, classes))</dd></div>
         <div><dt>Messages waiting</dt><dd>\(Wording.count(person.waitingMessages))</dd></div>
         <div><dt>Groups</dt><dd>\(Wording.count(person.groups))</dd></div>
         <div><dt>Files</dt><dd>\(Wording.count(person.files)), \(Wording.bytes(person.fileBytes))</dd></div></dl>
         </article>
-        \(session.role >= .operator ? self.changes(of: person, session) : nil)</div>
+        \(session.role >= .operator ? self.changes(of: person, classes, session) : nil)</div>
         """
     }
 
-    private static func changes(of person: PersonViews.Person, _ session: ConsoleSession) -> HTML {
+    private static func rateClass(of person: PersonViews.Person, _ classes: RateClasses) -> String {
+        guard let name = person.rateClass else { return "none" }
+        return classes.known(RateClassName(name)) == nil ? "\(name), which the settings do not have: none" : name
+    }
+
+    private static func changes(
+        of person: PersonViews.Person, _ classes: RateClasses, _ session: ConsoleSession
+    ) -> HTML {
         """
         \(self.export(.identity(person.id), of: session))
+        \(self.rateClass(person, classes, of: session))
         \(person.isBanned ? self.unban(person.id, of: session) : self.ban(person.id, of: session))
         \(self.erase(.identity(person.id), of: session))
         """
@@ -72,6 +87,24 @@ extension ConsolePage {
         <input name="reason" required maxlength="\(Limits.banReasonCharacters.upperBound)" placeholder="Reason" aria-label="Reason for the export">
         <button>Export</button></form></section>
         """
+    }
+
+    private static func rateClass(
+        _ person: PersonViews.Person, _ classes: RateClasses, of session: ConsoleSession
+    ) -> HTML {
+        let others = classes.all.map(\.name.description).filter { $0 != person.rateClass }
+        let options = others.map { "<option value=\"\($0)\">\($0)</option>" as HTML }
+        let none: HTML? = person.rateClass == nil ? nil : "<option value=\"\(RateClassName.none)\">none</option>"
+        guard !others.isEmpty || none != nil else { return "" }
+        return """
+            <section class="card change"><h2>Rate class</h2>
+            <p>A class lets a program send more often. The bounds that protect strangers stay. It counts within seconds.</p>
+            <form method="post" action="/console/rate-class" class="actions" id="rate-class">\(self.formToken(of: session))
+            <input type="hidden" name="whisperId" value="\(person.id)">
+            <select name="rateClass" aria-label="Rate class from now on">\(options)\(none)</select>
+            <input name="reason" required maxlength="\(Limits.banReasonCharacters.upperBound)" placeholder="Reason" aria-label="Reason for the rate class">
+            <button>Choose</button></form></section>
+            """
     }
 
     private static func ban(_ id: WhisperID, of session: ConsoleSession) -> HTML {

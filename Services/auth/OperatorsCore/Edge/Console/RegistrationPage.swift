@@ -73,7 +73,7 @@ extension ConsolePage {
         let rows = entries.map { entry -> HTML in
             let isOpen = entry.revokedAt == nil && entry.usesLeft > 0 && entry.expiresAt > now
             return """
-                <tr data-invitation="\(entry.id)"><td data-label="For" dir="auto">\(entry.label ?? (entry.isByPerson ? "made by a person" : "–"))</td>
+                <tr data-invitation="\(entry.id)"><td data-label="For" dir="auto">\(entry.label ?? (entry.isByPerson ? "made by a person" : "–"))\(entry.rateClass.map { " (\($0))" as HTML })</td>
                 <td data-label="Used">\(entry.usesMax - entry.usesLeft) of \(entry.usesMax)</td>
                 <td data-label="Made">\(self.distance(of: entry.createdAt, at: now))</td>
                 <td data-label="Ends">\(entry.revokedAt != nil ? "revoked" : self.distance(of: entry.expiresAt, at: now))</td>

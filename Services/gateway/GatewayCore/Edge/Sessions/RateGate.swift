@@ -15,6 +15,9 @@ final class RateGate {
     private let limiter: RateLimiter
     private var principals: RateLeases<PrincipalID>
     private var addresses: RateLeases<ClientAddress>
+    /// Identities with other rates than everybody's (contract §20.7): as auth has last told, and as their sessions say that came since.
+    /// A class that this gateway's settings do not name is none.
+    private var classes: [WhisperID: RateTerms] = [:]
     /// When an answer last said that Redis had lost its counts.
     private var lossHeardAt: Int64 = 0
     /// Tokens and proofs of each address that are being looked up, or are to be.
@@ -23,11 +26,12 @@ final class RateGate {
     /// Connections that have ended while frames of theirs waited for a rate.
     private var ended: [Connection] = []
 
-    init(bus: any Bus, rates: RateTable) {
+    init(bus: any Bus, rates: RateTable, classes: RateClasses) {
         self.bus = bus
         self.limiter = RateLimiter(bus: bus, rates: rates)
         self.principals = RateLeases(
-            Rates.all.filter { $0.per != .address }, of: rates, countedMax: GatewayLimits.principalRatesCountedMax)
+            Rates.all.filter { $0.per != .address }, of: rates, classes: classes,
+            countedMax: GatewayLimits.principalRatesCountedMax)
         self.addresses = RateLeases(
             [Rates.unknownTokens], of: rates, countedMax: GatewayLimits.addressRatesCountedMax)
     }
@@ -54,9 +58,26 @@ final class RateGate {
     func take(
         _ rate: Rate, _ principal: PrincipalID, _ host: isolated some RateGateHost
     ) -> RateLeases<PrincipalID>.Verdict {
-        let (verdict, leaseRequest) = self.principals.take(rate, principal, at: host.now)
+        let (verdict, leaseRequest) = self.principals.take(rate, principal, as: self.terms(of: principal), at: host.now)
         if let leaseRequest { self.send(leaseRequest, host) }
         return verdict
+    }
+
+    private func terms(of principal: PrincipalID) -> RateTerms {
+        guard case .identity(let identity) = principal, !self.classes.isEmpty else { return .usual }
+        return self.classes[identity] ?? .usual
+    }
+
+    /// A connection belongs to this session from here on.
+    func bound(_ session: Session) {
+        self.classes[session.caller.identity] = session.rateClass.flatMap { self.principals.terms(of: $0) }
+    }
+
+    /// These have a class, and nobody else.
+    func classesAre(_ grants: [RateClassGrant]) {
+        guard !grants.isEmpty || !self.classes.isEmpty else { return }
+        let known = grants.compactMap { grant in self.principals.terms(of: grant.name).map { (grant.identity, $0) } }
+        self.classes = Dictionary(known) { $1 }
     }
 
     private func send(_ leaseRequest: RateLeases<PrincipalID>.LeaseRequest, _ host: isolated some RateGateHost) {
