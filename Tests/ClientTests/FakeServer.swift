@@ -31,6 +31,8 @@ final class FakeServer: ServerLink {
         var falseAttachment: String?
         /// Before each frame it comes with each of its numbers at each of these.
         var numbers: [Int64] = []
+        /// Everybody has this class of rates.
+        var rateClass: String?
         /// Everybody is banned, for so many milliseconds if a number is given.
         var ban: (isBanned: Bool, leftMs: Int64?) = (false, nil)
         /// Members for whom copies of group mail are refused.
@@ -164,6 +166,10 @@ final class FakeServer: ServerLink {
         }
     }
     func waiting(for id: WhisperID) -> Int { self.state.withLock { $0.mail["\(id)"]?.count ?? 0 } }
+
+    private var rateClass: String {
+        self.state.withLock { $0.faults.rateClass }.map { #","rateClass":"\#($0)""# } ?? ""
+    }
 
     func set(_ change: (inout Faults) -> Void) { self.state.withLock { change(&$0.faults) } }
 
@@ -390,7 +396,7 @@ final class FakeServer: ServerLink {
             link.answer(
                 "register_ack",
                 """
-                {"success":true,"whisperId":"\(id)","sessionToken":"\(token)","sessionExpiresAt":\(now + 604_800_000),"serverTime":\(now)}
+                {"success":true,"whisperId":"\(id)","sessionToken":"\(token)","sessionExpiresAt":\(now + 604_800_000),"serverTime":\(now)\(self.rateClass)}
                 """, frame.requestId)
         default:
             guard let id = self.state.withLock({ $0.tokens[payload.sessionToken ?? ""] }) else {

@@ -222,6 +222,15 @@ extension CoreClientTests {
         await ann.core.close()
     }
 
+    /// A program paces itself by its class of rates, which the server says at the login. The class stays with the session.
+    @Test func theStatusNamesTheClassOfRates() async throws {
+        let bob = try await self.hosts.online("bob")
+        #expect(try await bob.perform("session_status")["rateClass"] == nil)
+        self.hosts.server.set { $0.rateClass = "bot" }
+        let ann = try await self.hosts.online("ann")
+        #expect(try await ann.perform("session_status")["rateClass"]?.string == "bot")
+    }
+
     /// A ban keeps waiting messages apart until the person has decided; every command names the ban and its end.
     @Test(arguments: ["resume", "discard"])
     func whatWaitsIsKeptApartByABan(decision: String) async throws {

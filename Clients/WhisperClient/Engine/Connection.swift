@@ -147,8 +147,12 @@ extension WhisperClient {
 
     private func refreshed(_ grant: SessionGrant) {
         self.learn(serverTime: grant.serverTime)
-        self.keep(StoredSession(token: grant.token, expiresAt: grant.expiresAt))
+        self.keep(Self.session(grant))
         self.session.refreshed(sessionLeft: Self.left(of: grant), at: .now)
+    }
+
+    private static func session(_ grant: SessionGrant) -> StoredSession {
+        StoredSession(token: grant.token, expiresAt: grant.expiresAt, rateClass: grant.rateClass?.description)
     }
 
     private static func left(of grant: SessionGrant) -> Duration { grant.expiresAt - grant.serverTime }
@@ -159,7 +163,7 @@ extension WhisperClient {
         guard self.keys.publicKeys.belong(to: id), self.id == nil || self.id == id
         else { return self.stop(.foreignIdentity) }
         self.learn(serverTime: grant.serverTime)
-        let token = StoredSession(token: grant.token, expiresAt: grant.expiresAt)
+        let token = Self.session(grant)
         do {
             try self.store.settings.set(whisperID: id, session: token)
             // Another device may have been told of groups meanwhile.

@@ -7,10 +7,13 @@ package struct StoredSession: Sendable, Equatable {
     package var token: String
     /// By the server's clock.
     package var expiresAt: Timestamp
+    /// The identity's class of rates, as the server has said with the token. `nil`: its rates are everybody's.
+    package var rateClass: String?
 
-    package init(token: String, expiresAt: Timestamp) {
+    package init(token: String, expiresAt: Timestamp, rateClass: String? = nil) {
         self.token = token
         self.expiresAt = expiresAt
+        self.rateClass = rateClass
     }
 }
 
@@ -62,7 +65,8 @@ package struct SettingsTable: Sendable {
         guard let token = try self.setting("sessionToken"),
             let expiresAt = try self.setting("sessionExpiresAt").flatMap({ Int64($0) })
         else { return nil }
-        return StoredSession(token: token, expiresAt: Timestamp(milliseconds: expiresAt))
+        return StoredSession(
+            token: token, expiresAt: Timestamp(milliseconds: expiresAt), rateClass: try self.setting("rateClass"))
     }
 
     package func set(session: StoredSession?) throws(ClientStoreError) {
@@ -219,6 +223,7 @@ package struct SettingsTable: Sendable {
     private static func set(_ session: StoredSession?, in database: Database) throws {
         try Self.set("sessionToken", to: session?.token, in: database)
         try Self.set("sessionExpiresAt", to: session.map { "\($0.expiresAt.milliseconds)" }, in: database)
+        try Self.set("rateClass", to: session?.rateClass, in: database)
     }
 
     static func set(_ name: String, to value: String?, in database: Database) throws {
