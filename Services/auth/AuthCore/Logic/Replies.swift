@@ -46,7 +46,7 @@ package enum Replies {
     package static let guestRefused = Answer.refused(Refusal(.authFailed, "the proof was not accepted"))
     package static let noRoomForGuests = Answer.refused(
         Refusal(
-            .rateLimited, "there are as many guests as there may be",
+            .rateLimited, "there is no room for this guest now",
             retryAfterMilliseconds: AuthLimits.guestRetryAfter.milliseconds))
     package static let bannedGuest = Answer.refused(Refusal(.userBanned, "this guest is banned"))
 

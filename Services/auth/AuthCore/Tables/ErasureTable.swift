@@ -92,7 +92,7 @@ enum ErasureTable {
         "DELETE FROM auth.identities WHERE whisper_id = \(identity)"
     }
 
-    /// A guest that has come back with the same keys, and goes again while its erasure is open, begins it anew.
+    /// A guest whose proof was under way at the commit of an erasure may be there again. If it goes again, that erasure begins anew.
     /// - Returns: the erasure's number, and when it was decided.
     static func add(_ order: ErasureOrder, at now: StoreTime) -> Statement<(number: Int64, decidedAt: Timestamp)> {
         var (identity, guest): (WhisperID?, GuestID?)
@@ -106,8 +106,7 @@ enum ErasureTable {
             INSERT INTO auth.erasures (erasure_id, whisper_id, guest_id, sent_mail, by, decided_at, done)
             VALUES (\(PostgresUUID(order.id)), \(identity), \(guest), \(order.sentMail.rawValue),
                 \(order.origin.rawValue), \(now), \(done)::text[])
-            ON CONFLICT (guest_id) DO UPDATE SET erasure_id = excluded.erasure_id, by = excluded.by,
-                decided_at = excluded.decided_at, done = excluded.done
+            ON CONFLICT (guest_id) DO UPDATE SET decided_at = excluded.decided_at, done = excluded.done
             RETURNING number, decided_at
             """,
             decode: { rows throws(StoreError) in
@@ -134,8 +133,13 @@ package struct AuthErasedRows: ErasedRows {
 
     package func erase(_ erasure: OpenErasure) async throws(StoreError) -> ErasedCount {
         guard erasure.isSettled else { return ErasedCount(removed: 0) }
-        return ErasedCount(
-            removed: Int(try await self.pool.query(ErasureTable.forgetInAudit(erasure.id, inNotes: true))))
+        guard case .guest(let guest) = erasure.principal else {
+            return ErasedCount(
+                removed: Int(try await self.pool.query(ErasureTable.forgetInAudit(erasure.id, inNotes: true))))
+        }
+        // Strangers make these as they like: none of them reads the whole log.
+        let events = try await self.pool.query(ErasureTable.forgetInAudit(erasure.id, inNotes: false))
+        return ErasedCount(removed: Int(events) + (try await self.pool.execute(ErasureTable.removeGuest(guest))))
     }
 }
 

@@ -40,11 +40,12 @@ package struct GuestTable: Sendable {
         case banned
         /// Other keys have the same id.
         case otherKeys
-        /// It would be a new guest, and there are as many as there may be.
+        /// It would be a new guest, and there are as many as there may be; or the one with these keys is being erased.
         case noRoom
     }
 
-    /// Gives the guest the next epoch and another token. Adds the guest if it is new.
+    /// Gives the guest the next epoch and another token. Adds the guest if it is new. While its erasure is open it does not come back:
+    /// services could not tell its new rows from those of before.
     package func prove(
         _ guest: GuestID, signPublicKey: Bytes32, encPublicKey: Bytes32, tokenHash: Bytes32, at now: StoreTime
     ) async throws(StoreError) -> Proved {
@@ -52,9 +53,10 @@ package struct GuestTable: Sendable {
             """
             INSERT INTO auth.guests AS mine (guest_id, sign_key, enc_key, epoch, token_hash, expires_at, seen_at)
             SELECT \(guest), \(signPublicKey), \(encPublicKey), 1, \(tokenHash), \(now + Limits.guestTokenTTL), \(now)
-            WHERE \(Int64(self.strangersBytesMax)) >= \(AuthLimits.guestBytes) + (
+            WHERE (\(Int64(self.strangersBytesMax)) >= \(AuthLimits.guestBytes) + (
                     SELECT bytes FROM auth.stranger_bytes WHERE store = 'guests')
-                OR EXISTS (SELECT FROM auth.guests WHERE guest_id = \(guest))
+                OR EXISTS (SELECT FROM auth.guests WHERE guest_id = \(guest)))
+                AND NOT EXISTS (SELECT FROM auth.erasures WHERE guest_id = \(guest))
             ON CONFLICT (guest_id) DO UPDATE
             SET epoch = mine.epoch + 1, replaced_hash = mine.token_hash, token_hash = excluded.token_hash,
                 expires_at = excluded.expires_at, seen_at = excluded.seen_at
