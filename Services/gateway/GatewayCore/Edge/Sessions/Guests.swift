@@ -95,7 +95,9 @@ final class Guests {
     func ended(
         _ id: GuestID, before epoch: Epoch, _ why: ClusterNotice.EndReason, _ host: isolated some EdgeHost
     ) {
-        guard let connection = self.bound[id], connection.machine.guestEnded(before: epoch) else { return }
+        guard let connection = self.bound[id], connection.machine.guestEnded(before: epoch),
+            why == .banned || !self.requests.changesSession(connection.id)
+        else { return }
         Self.end(connection, why: why, host)
     }
 
@@ -201,7 +203,8 @@ final class Guests {
     /// - Parameter guest: `nil` if the token (its hash) is nobody's by now.
     func checked(_ guest: Guest?, _ hash: Bytes32, on id: ConnectionID, _ host: isolated some EdgeHost) {
         guard let connection = host.connection(id), connection.isOpen,
-            let why = connection.machine.guestFound(guest, of: hash)
+            let why = connection.machine.guestFound(guest, of: hash),
+            why == .banned || !self.requests.changesSession(id)
         else { return }
         Self.end(connection, why: why, host)
     }

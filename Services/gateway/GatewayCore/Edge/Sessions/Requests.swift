@@ -90,7 +90,8 @@ final class Requests {
     ) -> PendingRequest.Kind {
         switch (frame.definition.type, session) {
         case (RegisterProof.definition.type, _), (GuestProof.definition.type, _): .login(from: connection.address)
-        case (AccountDelete.definition.type, _), (Logout.definition.type, _): .farewell
+        case (AccountDelete.definition.type, _), (GuestForget.definition.type, _), (Logout.definition.type, _):
+            .farewell
         case (SessionRefresh.definition.type, let session?): .refresh(tokenHash: session.tokenHash)
         default: .frame
         }
