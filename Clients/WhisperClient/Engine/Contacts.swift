@@ -91,9 +91,15 @@ package struct Contacts: Sendable {
 
     /// The server does not know this contact any more. Messages that wait for them are given up; keys and history stay.
     func left(_ id: WhisperID, _ host: isolated some MailHost) throws(ClientStoreError) {
-        guard let contact = try self.store.contacts.leave(id) else { return }
+        guard let contact = try self.store.contacts.set(id, isGone: true) else { return }
         host.publish(.contact(contact))
         _ = try host.outbox.cancel(in: .direct(id), because: .noSuchPerson, host)
+    }
+
+    /// They have written: a server that was restored, or lied, had not known them for a while.
+    func returned(_ contact: Contact, _ host: isolated some MailHost) throws(ClientStoreError) {
+        guard contact.isGone, let back = try self.store.contacts.set(contact.id, isGone: false) else { return }
+        host.publish(.contact(back))
     }
 
     private func told(_ change: ContactChange, _ host: isolated some MailHost) -> ContactChange {

@@ -98,6 +98,7 @@ extension WhisperClient {
             }
         }
         guard !self.isStale(incoming) else { return suspicious(.stale) }
+        try self.contacts.returned(writer, self)
         change?.signedAt = incoming.envelope.timestamp
         if let change { return .new(.change(change, from: from, groupID: groupID)) }
         if let timer {

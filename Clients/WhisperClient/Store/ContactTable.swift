@@ -154,12 +154,13 @@ package struct ContactTable: Sendable {
         }
     }
 
-    /// The server does not know them any more.
+    /// The server does not know them any more, or they have written again.
     /// - Returns: `nil` if that is no news, or there is no such contact.
-    package func leave(_ id: WhisperID) throws(ClientStoreError) -> Contact? {
+    package func set(_ id: WhisperID, isGone: Bool) throws(ClientStoreError) -> Contact? {
         try self.store.write { database -> Contact? in
             try database.run(
-                sql: "UPDATE contacts SET is_gone = 1 WHERE id = ? AND NOT is_gone", arguments: ["\(id)"])
+                sql: "UPDATE contacts SET is_gone = ? WHERE id = ? AND is_gone <> ?",
+                arguments: [isGone, "\(id)", isGone])
             guard database.changesCount == 1, let contact = try Self.contact(id, in: database) else { return nil }
             try EventTable.note(.contact(contact), in: database)
             return contact
