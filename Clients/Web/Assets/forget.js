@@ -7,12 +7,13 @@ import { storeSettings } from "./settings.js";
  * @param {"guest" | "room"} entry under which the keys are stored
  * @param {import("./settings.js").Settings} settings
  * @param {Guest} [guest] of a browser that stores nothing
- * @returns {Promise<boolean>} whether the server has forgotten it; else nothing was changed here
+ * @returns {Promise<boolean>} whether the server and this browser have forgotten it
  */
 export async function forget(entry, settings, guest) {
-  if (await Guest.isStored(entry)) guest = await Guest.ofThisBrowser(entry);
-  if (guest && !(await isErased(guest))) return false;
-  await Guest.forget(entry);
+  const stored = await Guest.stored(entry);
+  if (stored) guest = await Guest.ofThisBrowser(entry);
+  if (guest ? !(await isErased(guest)) : stored === undefined) return false;
+  if (!(await Guest.forget(entry)) && stored) return false;
   settings.name = "";
   storeSettings(settings);
   return true;

@@ -40,14 +40,14 @@ export class Guest {
     return new Guest(pairs, await guestID(signPublicKey, encPublicKey), signPublicKey, encPublicKey);
   }
 
-  /** Whether this browser has keys of a guest. @returns {Promise<boolean>} */
-  static async isStored(entry) {
-    return Boolean(await inStore((objects) => result(objects.count(entry))));
+  /** How many guests have keys here: one or none. @returns {Promise<number | undefined>} undefined if the store does not say */
+  static stored(entry) {
+    return inStore((objects) => result(objects.count(entry)));
   }
 
-  /** The next visitor is another guest. */
+  /** The next visitor is another guest. @returns {Promise<true | undefined>} undefined if the keys may still be there */
   static forget(entry) {
-    return inStore((objects) => result(objects.delete(entry)));
+    return inStore((objects) => result(objects.delete(entry)).then(() => true));
   }
 
   /** Signs 32 bytes or a digest. @returns {Promise<string>} base64 */

@@ -28,7 +28,7 @@ const counted = (count) => (count === 1 ? "1 message" : `${count} messages`);
 /** By state, or by state and reason. */
 const words = {
   entry: "",
-  "entry kept": "You aren't forgotten yet: the server didn't answer. Try again.",
+  "entry kept": "You aren't forgotten yet. Try again in a minute.",
   forgotten: "You're forgotten: the server has erased you, and this browser has no name and keys of yours. Reload the page to start anew.",
   "entry limited": "Too many codes were tried. Wait a minute.",
   "entry same": "You are already in this room in another tab.",

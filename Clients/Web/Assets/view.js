@@ -49,7 +49,7 @@ const refusals = (who) => ({
   removed: sentence`${who} removed you.`,
   expired: sentence`${who} did not answer.`,
   banned: "This browser may not listen any more.",
-  kept: "You aren't forgotten yet: the server didn't answer. Try again.",
+  kept: "You aren't forgotten yet. Try again in a minute.",
 });
 
 export class View {
