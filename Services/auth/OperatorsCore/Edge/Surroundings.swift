@@ -85,7 +85,7 @@ package final class Surroundings: Sendable {
 
     // MARK: Asking
 
-    private struct Unreadable: Error {}
+    fileprivate struct Unreadable: Error {}
 
     private static func alerts(of prometheus: Address) async throws -> [Alert] {
         // ALERTS{alertstate="firing"}
@@ -134,16 +134,19 @@ private final class Conversation: ChannelInboundHandler {
     static func hold(
         with address: Surroundings.Address, saying words: String?, look: (@Sendable (NIOSSLCertificate) -> Void)? = nil
     ) async throws -> [UInt8] {
+        let tls = try look.map { _ in try NIOSSLContext(configuration: .makeClientConfiguration()) }
+        // A front may choose by the name. An address is none.
+        let isAddress = (try? SocketAddress(ipAddress: address.host, port: address.port)) != nil
+        let name = isAddress ? nil : address.host
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let said = loop.makePromise(of: [UInt8].self)
-        let tls = try look.map { _ in try NIOSSLContext(configuration: .makeClientConfiguration()) }
         let bootstrap = ClientBootstrap(group: loop).connectTimeout(TimeAmount(OperatorsLimits.surroundingsPatience))
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     if let tls, let look {
                         try channel.pipeline.syncOperations.addHandler(
                             NIOSSLClientHandler(
-                                context: tls, serverHostname: nil,
+                                context: tls, serverHostname: name,
                                 customVerificationCallback: { certificates, verdict in
                                     if let first = certificates.first { look(first) }
                                     verdict.succeed(.failed)
@@ -155,6 +158,7 @@ private final class Conversation: ChannelInboundHandler {
         do {
             let channel = try await bootstrap.connect(host: address.host, port: address.port).get()
             let patience = channel.eventLoop.scheduleTask(in: TimeAmount(OperatorsLimits.surroundingsPatience)) {
+                said.fail(Surroundings.Unreadable())
                 channel.close(promise: nil)
             }
             defer { patience.cancel() }
@@ -168,7 +172,9 @@ private final class Conversation: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         self.bytes += self.unwrapInboundIn(data).readableBytesView
-        if self.bytes.count > OperatorsLimits.surroundingsBytesMax { context.close(promise: nil) }
+        guard self.bytes.count > OperatorsLimits.surroundingsBytesMax else { return }
+        self.said.fail(Surroundings.Unreadable())
+        context.close(promise: nil)
     }
 
     func channelInactive(context: ChannelHandlerContext) { self.said.succeed(self.bytes) }
