@@ -88,8 +88,9 @@ import TestKit
             }
             try await sweeps(28, days: 90)
             try await sweeps(28, days: 100)
+            // Nobody has counted for 100 minutes, or written who was seen: a session lives for a week, and then comes the day.
             bench.wait(.seconds(3_000))
-            try await sweeps(29, days: 100)
+            try await sweeps(231, days: 100)
             #expect(try await self.sweep(bench, days: 100).sweep() == 1)
         }
     }
@@ -105,7 +106,7 @@ import TestKit
             ).refreshed()
             _ = try await bench.login(self.bob)
             // A login between the list and the lock.
-            let order = ErasureOrder(self.bob.id(), sentMail: .keep, by: .retention, unseenForDays: 91)
+            let order = ErasureOrder(.identity(self.bob.id()), sentMail: .keep, by: .retention, unseenForDays: 91)
             let eraser = self.eraser(bench)
             let decided = try await bench.pool.persistently { transaction throws(StoreError) in
                 try await eraser.erase(order, in: transaction, forget: { _ throws(StoreError) in })

@@ -154,6 +154,38 @@ import Testing
         }
     }
 
+    /// Also when each is revoked at once. Operators still have room.
+    @Test func peopleFillTheirOwnShareAlone() async throws {
+        try await AuthBench.run { bench in
+            let login = try await bench.login(self.alice)
+            try await bench.sql(
+                """
+                INSERT INTO auth.invitations
+                    (invitation_id, token_hash, uses_left, uses_max, expires_at, revoked_at, created_at, by_identity)
+                SELECT gen_random_uuid(), sha256(n::text::bytea), 1, 1, now() + interval '1 day', now(), now(), true
+                FROM generate_series(1, \(Limits.peoplesInvitationsMax)) n
+                """)
+            #expect(try await self.invite(self.http(bench, perDay: 3), login.token).is(403, .forbidden))
+            _ = try await bench.invite()
+            try await bench.sql(
+                "DELETE FROM auth.invitations WHERE number = (SELECT min(number) FROM auth.invitations)")
+            #expect(try await self.invite(self.http(bench, perDay: 3), login.token).status == 200)
+        }
+    }
+
+    /// The setting was on, and is off now.
+    @Test func invitationsForgetTheirInvitersOnceTheyAreNotKept() async throws {
+        try await AuthBench.run { bench in
+            _ = try await bench.invite()
+            try await bench.sql("UPDATE auth.invitations SET by_identity = true, inviter = \(self.alice.id().bits)")
+            func named() async throws -> String { try await bench.sql("SELECT count(inviter) FROM auth.invitations") }
+            _ = try await EndedInvitations(bench.pool, keepsInviters: true).sweep(at: bench.clock.store, limit: 10)
+            #expect(try await named() == "1")
+            _ = try await EndedInvitations(bench.pool, keepsInviters: false).sweep(at: bench.clock.store, limit: 10)
+            #expect(try await named() == "0")
+        }
+    }
+
     /// A session of the cache, whose identity has logged in anew or has been erased meanwhile.
     @Test func aSessionThatIsOverInvitesNobody() async throws {
         try await AuthBench.run { bench in

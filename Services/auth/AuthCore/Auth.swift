@@ -66,7 +66,8 @@ package struct Auth: Sendable {
         self.guestSweep = ExpirySweep(guests, clock: clock, logger: logger)
         self.profileSweep = ExpirySweep(
             AbandonedProfiles(pool, life: configuration.profileLife), clock: clock, logger: logger)
-        self.invitationSweep = ExpirySweep(EndedInvitations(pool), clock: clock, logger: logger)
+        self.invitationSweep = ExpirySweep(
+            EndedInvitations(pool, keepsInviters: configuration.server.keepsInviters), clock: clock, logger: logger)
         self.inactivitySweep = configuration.inactiveDays.map {
             InactivitySweep(
                 pool: pool, eraser: eraser, operators: operators, days: $0, clock: clock, logger: logger)

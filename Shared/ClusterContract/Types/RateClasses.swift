@@ -19,10 +19,17 @@ package struct RateClasses: Equatable, Sendable {
         update_tokens=10, calls=20
         """
 
+    /// Rates that bound what strangers are made to bear: codes of rooms that are used up, knocks, reports.
+    private static let ofStrangers = [RenewRoomCode.definition, LiveKnock.definition, Report.definition].map {
+        $0.rate?.action
+    }
+
     /// Rates of frames that a gateway counts for each identity. Rates that fail closed bound guesses and erasures.
     package static let rates: [Rate] = Dictionary(
-        FrameCatalogue.frames.compactMap { $0.definition.rate }.filter { $0.per != .address && !$0.failsClosed }
-            .map { ($0.action, $0) }, uniquingKeysWith: { $1 }
+        FrameCatalogue.frames.compactMap { $0.definition.rate }.filter {
+            $0.per != .address && !$0.failsClosed && !Self.ofStrangers.contains($0.action)
+        }
+        .map { ($0.action, $0) }, uniquingKeysWith: { $1 }
     ).values.sorted { $0.action < $1.action }
 
     private init(all: [RateClass]) { self.all = all }

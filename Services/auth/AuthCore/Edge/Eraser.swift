@@ -63,6 +63,7 @@ extension ErasureOrigin {
             switch origin {
             case .person: .person
             case .operator: .operator
+            case .guest: .guest
             case .retention: .retention
             }
     }

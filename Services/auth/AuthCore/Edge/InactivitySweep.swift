@@ -51,11 +51,18 @@ package struct InactivitySweep: Sendable {
         let unseen = self.days + AuthLimits.inactivityNoticeDays
         let limit = AuthLimits.inactiveErasedPerSweep
         var erased = 0
+        // One that fails keeps no other from its turn.
+        var failure: StoreError?
         for identity in try await self.pool.query(InactiveIdentities.list(unseen, at: now, limit: limit)) {
             let order = ErasureOrder(.identity(identity), sentMail: .keep, by: .retention, unseenForDays: unseen)
-            guard !Task.isCancelled, try await self.erase(order) else { continue }
-            erased += 1
+            guard !Task.isCancelled else { break }
+            do throws(StoreError) {
+                if try await self.erase(order) { erased += 1 }
+            } catch {
+                failure = failure ?? error
+            }
         }
+        if let failure { throw failure }
         return erased
     }
 

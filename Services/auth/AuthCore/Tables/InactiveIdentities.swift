@@ -4,7 +4,9 @@ import Store
 
 /// Identities that were not seen for too long (contract §20.9). The only code that reads or writes `auth.inactivity`.
 enum InactiveIdentities {
-    /// This process counts by so many days. If nobody has for a while, or by another number, the notice begins anew.
+    /// This process counts by so many days. If nobody has for a while, or by another number, the notice begins anew. Meanwhile nobody may
+    /// have written who was seen, as before a restore or by a release of before: then the notice is as much longer, and at least as long
+    /// as a session lives.
     /// - Returns: whether a whole notice has passed, so that identities may be erased.
     static func announce(_ days: Int64, at now: StoreTime) -> Statement<Bool> {
         let notice = Duration.seconds(AuthLimits.inactivityNoticeDays * 86_400)
@@ -12,8 +14,11 @@ enum InactiveIdentities {
             value: """
                 INSERT INTO auth.inactivity AS known (days, since, counted_at) VALUES (\(days), \(now), \(now))
                 ON CONFLICT (is_only) DO UPDATE SET
-                    since = CASE WHEN known.days = excluded.days
-                        AND known.counted_at > \(now - AuthLimits.inactivityBreakMax) THEN known.since ELSE excluded.since END,
+                    since = CASE
+                        WHEN known.counted_at <= \(now - AuthLimits.inactivityBreakMax) THEN greatest(
+                            excluded.since + (excluded.counted_at - known.counted_at), \(now + Limits.sessionTTL))
+                        WHEN known.days = excluded.days THEN known.since
+                        ELSE greatest(excluded.since, known.since) END,
                     days = excluded.days, counted_at = excluded.counted_at
                 RETURNING since <= \(now - notice)
                 """)

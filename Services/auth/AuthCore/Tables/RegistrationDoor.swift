@@ -21,11 +21,21 @@ enum RegistrationDoor {
 /// Invitations that ended a while ago: nobody asks any more what became of them.
 package struct EndedInvitations: Sendable {
     private let pool: PostgresPool
+    private let keepsInviters: Bool
 
-    package init(_ pool: PostgresPool) { self.pool = pool }
+    /// - Parameter keepsInviters: whether invitations say who has made them. If not, those of before forget it.
+    package init(_ pool: PostgresPool, keepsInviters: Bool) { (self.pool, self.keepsInviters) = (pool, keepsInviters) }
 
     /// - Returns: how many were removed.
     package func sweep(at now: StoreTime, limit: Int) async throws(StoreError) -> Int {
+        if !self.keepsInviters {
+            _ = try await self.pool.execute(
+                """
+                UPDATE auth.invitations SET inviter = NULL WHERE invitation_id IN (
+                    SELECT invitation_id FROM auth.invitations WHERE inviter IS NOT NULL
+                    LIMIT \(Int64(limit)) FOR UPDATE SKIP LOCKED)
+                """)
+        }
         let end = now - AuthLimits.endedInvitationLife
         return try await self.pool.execute(
             """

@@ -68,7 +68,7 @@ package struct DoorTable: Sendable {
     }
 
     /// Adds an invitation, one transaction at a time, so that the bound holds.
-    /// - Returns: when it expires; `nil` if `Limits.openInvitationsMax` are open.
+    /// - Returns: when it expires; `nil` if `Limits.openInvitationsMax` are open, or people have made `Limits.peoplesInvitationsMax`.
     package func add(
         _ id: UUIDText, tokenHash: Bytes32, uses: Int64, for life: Duration, by maker: Maker,
         rateClass: RateClassName? = nil, at now: StoreTime, in transaction: borrowing Transaction
@@ -84,6 +84,8 @@ package struct DoorTable: Sendable {
             WHERE \(Limits.openInvitationsMax) > (
                 SELECT count(*) FROM auth.invitations
                 WHERE expires_at > \(now) AND revoked_at IS NULL AND uses_left > 0)
+                AND (NOT \(maker.isPerson) OR \(Limits.peoplesInvitationsMax) > (
+                    SELECT count(*) FROM auth.invitations WHERE by_identity))
             RETURNING expires_at
             """)
         return try rows.first.map { row throws(StoreError) in try row.decode(0) }
