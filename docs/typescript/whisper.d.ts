@@ -91,6 +91,17 @@ export declare namespace Client {
       signature: Base64
     }
   }
+  /** Erases the guest: its keys, its rows as a listener and its seats in rooms. Others see it leave. The connection closes with 1000. If the answer is lost, the token is NOT_REGISTERED. A client forgets its keys when it has the answer. A proof of the same keys is RATE_LIMITED until the erasure is done, and then a new guest with the same id. */
+  interface GuestForget {
+    type: "guest_forget"
+    /** Any text of the client's. Every direct answer repeats it. */
+    requestId?: string | null
+    payload: {
+      protocolVersion: 1
+      cryptoVersion: 1
+      guestToken?: string | null
+    }
+  }
   /** Asks for the next session token, within the last day of the current one. The old one dies on the first use of the new one or after 120 s; until then asking again gives the same new one. */
   interface SessionRefresh {
     type: "session_refresh"
@@ -1053,6 +1064,7 @@ export type ClientFrame =
   | Client.RegisterProof
   | Client.GuestBegin
   | Client.GuestProof
+  | Client.GuestForget
   | Client.SessionRefresh
   | Client.Logout
   | Client.AccountDeleteBegin
@@ -1163,6 +1175,16 @@ export declare namespace Server {
       /** 24 h after the proof. */
       guestExpiresAt: Timestamp
       serverTime: Timestamp
+    }
+  }
+  /** The guest is erased. Its seats and its places as a listener go within minutes. The connection closes with 1000. */
+  interface GuestForgotten {
+    type: "guest_forgotten"
+    /** As the answered frame had it. */
+    requestId?: string | null
+    payload: {
+      /** Always `true`. */
+      success: boolean
     }
   }
   /** The next session token. */
@@ -2216,6 +2238,7 @@ export type ServerFrame =
   | Server.RegisterAck
   | Server.GuestChallenge
   | Server.GuestAck
+  | Server.GuestForgotten
   | Server.SessionRefreshAck
   | Server.LogoutAck
   | Server.AccountDeleteChallenge
@@ -3283,13 +3306,16 @@ export interface Routes {
       success: boolean
     }
   }
-  /** Erases an identity for good, also a banned one. Its id and keys are never taken again. The person is told nothing. Asked again while the erasure is open, the answer is the same. The audit log names the erasure, not the person. */
+  /** Erases an identity or a guest for good, also a banned one. An identity's id and keys are never taken again; a guest's ban ends with it. The person is told nothing. `sentMail` is of no account for a guest. Asked again while the erasure is open, the answer is the same. The audit log names the erasure, not the person. */
   "POST /admin/erasures": {
     parameters: {}
     body: {
-      whisperId: WhisperID
-      /** `whisperId` again. */
-      confirm: WhisperID
+      /** This or `guestId`. */
+      whisperId?: WhisperID | null
+      /** This or `whisperId`. */
+      guestId?: GuestID | null
+      /** `whisperId` or `guestId` again. 1 to 36 characters. */
+      confirm: string
       sentMail: "keep" | "withdraw"
       /** 1 to 1000 characters. */
       reason: string
@@ -3312,7 +3338,7 @@ export interface Routes {
       /** 0 to 100 elements. */
       erasures: Array<{
         erasureId: UUID
-        by: "person" | "operator" | "retention"
+        by: "person" | "operator" | "guest" | "retention"
         decidedAt: Timestamp
         finishedAt?: Timestamp | null
         /** Services that have not erased their part yet. 0 to 16 elements. */
@@ -3330,7 +3356,7 @@ export interface Routes {
     body: undefined
     answer: {
       erasureId: UUID
-      by: "person" | "operator" | "retention"
+      by: "person" | "operator" | "guest" | "retention"
       decidedAt: Timestamp
       finishedAt?: Timestamp | null
       /** Services that have not erased their part yet. 0 to 16 elements. */
@@ -3374,7 +3400,7 @@ export interface Routes {
         name: string
         /** Whether the settings name it. One that they do not name counts as none. */
         isKnown: boolean
-        /** A rate that it does not name is as for everybody. 0 to 44 elements. */
+        /** A rate that it does not name is as for everybody. 0 to 45 elements. */
         rates: Array<{
           /** 1 to 64 characters. */
           name: string
@@ -3404,7 +3430,7 @@ export interface Routes {
       success: boolean
     }
   }
-  /** Everything that the server holds about the caller, but sealed contents and records of others. Lists end at 10000 entries. The ledger of messages is not in it: it is kept by message, and only a walk through everybody's would find one person's. */
+  /** Everything that the server holds about the caller, but sealed contents and records of others. Lists end at 10000 entries; `isTruncated` says that one did. The ledger of messages is not in it: it is kept by message, and only a walk through everybody's would find one person's. */
   "GET /account/export": {
     parameters: {}
     body: undefined
@@ -3597,14 +3623,6 @@ export interface Routes {
         startedAt: Timestamp
         changedAt: Timestamp
       }>
-      /** 0 to 10000 elements. */
-      listens: Array<{
-        conversationId: UUID
-        /** 1 to 64 characters. */
-        status: string
-        since: Timestamp
-        seenAt: Timestamp
-      }>
       /** 0 to 9007199254740991. */
       grantsSigned: number
       /** 0 to 10000 elements. */
@@ -3626,6 +3644,14 @@ export interface Routes {
       /** 0 to 9007199254740991. */
       transcriptBytes: number
       /** 0 to 10000 elements. */
+      listens: Array<{
+        conversationId: UUID
+        /** 1 to 64 characters. */
+        status: string
+        since: Timestamp
+        seenAt: Timestamp
+      }>
+      /** 0 to 10000 elements. */
       rooms: Array<{
         roomId: UUID
         isCreator: boolean
@@ -3639,22 +3665,34 @@ export interface Routes {
         roomId: UUID
         at: Timestamp
       }>
+      /** A list has 10000 entries: there may be more. */
+      isTruncated: boolean
+      /** What is erased when the person leaves, and by when. 0 to 10000 elements. */
+      erasable: Array<{
+        /** 1 to 256 characters. */
+        about: string
+        /** 1 to 256 characters. */
+        when: string
+      }>
     }
   }
-  /** The same document about any identity, also a banned one. The person is told nothing. The audit log names the identity and the reason. */
+  /** The same document about any identity, also a banned one, or about a guest. The person is told nothing. The audit log names whom it is about and the reason. */
   "POST /admin/exports": {
     parameters: {}
     body: {
-      whisperId: WhisperID
+      /** This or `guestId`. */
+      whisperId?: WhisperID | null
+      /** This or `whisperId`. */
+      guestId?: GuestID | null
       /** 1 to 1000 characters. */
       reason: string
     }
     answer: {
       exportedAt: Timestamp
-      whisperId: WhisperID
-      createdAt: Timestamp
+      whisperId?: WhisperID | null
+      createdAt?: Timestamp | null
       /** Day in UTC of the newest login or renewal of a session. 10 characters. */
-      seenOn: string
+      seenOn?: string | null
       /** 32 bytes. */
       signPublicKey: Base64
       /** 32 bytes. */
@@ -3662,7 +3700,7 @@ export interface Routes {
       /** Its class of rates. 1 to 32 characters. */
       rateClass?: string | null
       /** 0 to 10000 elements. */
-      devices: Array<{
+      devices?: Array<{
         deviceId: UUID
         platform: "ios" | "android"
         /** 1 to 64 characters. */
@@ -3670,13 +3708,13 @@ export interface Routes {
         hasPushToken: boolean
         hasVoipToken: boolean
         updatedAt: Timestamp
-      }>
+      }> | null
       /** 0 to 10000 elements. */
-      sessions: Array<{
+      sessions?: Array<{
         deviceId: UUID
         platform: "ios" | "android"
         endsAt: Timestamp
-      }>
+      }> | null
       ban?: {
         /** 1 to 1000 characters. */
         reason: string
@@ -3694,7 +3732,7 @@ export interface Routes {
         ciphertext: Base64
       } | null
       /** 0 to 10000 elements. */
-      profiles: Array<{
+      profiles?: Array<{
         profileId: UUID
         joinedAt: Timestamp
         /** 0 to 10000 elements. */
@@ -3705,16 +3743,16 @@ export interface Routes {
           sizeBytes: number
           updatedAt: Timestamp
         }>
-      }>
+      }> | null
       /** Made by it. Empty unless the server keeps who has made an invitation. 0 to 10000 elements. */
-      invitations: Array<{
+      invitations?: Array<{
         createdAt: Timestamp
         expiresAt: Timestamp
         revokedAt?: Timestamp | null
         isUsed: boolean
-      }>
+      }> | null
       /** 0 to 10000 elements. */
-      reportsMade: Array<{
+      reportsMade?: Array<{
         reportId: UUID
         target: WhisperID
         /** 1 to 64 characters. */
@@ -3723,49 +3761,49 @@ export interface Routes {
         note?: string | null
         isReviewed: boolean
         createdAt: Timestamp
-      }>
+      }> | null
       /** Reports about the identity. Their texts are of others. 0 to 9007199254740991. */
-      reportsAbout: number
+      reportsAbout?: number | null
       /** Mail that its device has not acknowledged. */
-      waiting: {
+      waiting?: {
         /** 0 to 9007199254740991. */
         messages: number
         /** 0 to 9007199254740991. */
         bytes: number
-      }
+      } | null
       /** The same, one by one. 0 to 10000 elements. */
-      mail: Array<{
+      mail?: Array<{
         messageId: UUID
         from: WhisperID
         acceptedAt: Timestamp
-      }>
+      }> | null
       /** News about sent messages that its device has not heard. 0 to 10000 elements. */
-      statuses: Array<{
+      statuses?: Array<{
         messageId: UUID
         to: WhisperID
         status: "delivered" | "read" | "expired"
         at: Timestamp
-      }>
+      }> | null
       /** People it has written to, or who have written to it, of the last 31 days. 0 to 10000 elements. */
-      peers: Array<{
+      peers?: Array<{
         whisperId: WhisperID
         direction: "sent" | "received"
         lastAt: Timestamp
-      }>
+      }> | null
       /** 0 to 10000 elements. */
-      groups: Array<{
+      groups?: Array<{
         groupId: UUID
         /** 1 to 64 characters. */
         title: string
         role: "owner" | "admin" | "member"
         joinedAt: Timestamp
-      }>
+      }> | null
       /** 0 to 9007199254740991. */
-      groupEventsWaiting: number
+      groupEventsWaiting?: number | null
       /** When it has put strangers into groups: the times that still count. 0 to 10000 elements. */
-      strangersAdded: Array<Timestamp>
+      strangersAdded?: Array<Timestamp> | null
       /** 0 to 10000 elements. */
-      files: Array<{
+      files?: Array<{
         /** 1 to 1024 characters. */
         objectKey: string
         /** 1 to 100 characters. */
@@ -3774,14 +3812,14 @@ export interface Routes {
         sizeBytes: number
         createdAt: Timestamp
         uploadedAt?: Timestamp | null
-      }>
+      }> | null
       /** 0 to 10000 elements. */
-      filesReceived: Array<{
+      filesReceived?: Array<{
         messageId: UUID
         linkedAt: Timestamp
         acknowledgedAt?: Timestamp | null
         fetchedAt?: Timestamp | null
-      }>
+      }> | null
       /** The last wake-up. */
       push?: {
         triedAt: Timestamp
@@ -3798,7 +3836,7 @@ export interface Routes {
         dueAt?: Timestamp | null
       } | null
       /** Wake-ups that were given up. 0 to 10000 elements. */
-      deadLetters: Array<{
+      deadLetters?: Array<{
         at: Timestamp
         /** 1 to 64 characters. */
         kind: string
@@ -3808,9 +3846,9 @@ export interface Routes {
         reason: string
         /** 0 to 9007199254740991. */
         tries: number
-      }>
+      }> | null
       /** 0 to 10000 elements. */
-      calls: Array<{
+      calls?: Array<{
         callId: UUID
         with: WhisperID
         direction: "out" | "in"
@@ -3820,24 +3858,44 @@ export interface Routes {
         endedAt?: Timestamp | null
         /** 1 to 64 characters. */
         endReason?: string | null
-      }>
+      }> | null
       /** 0 to 10000 elements. */
-      conversations: Array<{
+      conversations?: Array<{
         conversationId: UUID
         profileId: UUID
         createdAt: Timestamp
         isCreator: boolean
         isLastHolder: boolean
-      }>
+      }> | null
       /** 0 to 10000 elements. */
-      streams: Array<{
+      streams?: Array<{
         conversationId: UUID
         contentId: UUID
         /** 1 to 64 characters. */
         state: string
         startedAt: Timestamp
         changedAt: Timestamp
-      }>
+      }> | null
+      /** 0 to 9007199254740991. */
+      grantsSigned?: number | null
+      /** 0 to 10000 elements. */
+      transcripts?: Array<{
+        conversationId: UUID
+        contentId: UUID
+        /** 0 to 9007199254740991. */
+        lines: number
+        /** 0 to 9007199254740991. */
+        bytes: number
+      }> | null
+      /** 0 to 10000 elements. */
+      transcriptShares?: Array<{
+        shareId: UUID
+        conversationId: UUID
+        contentId: UUID
+        expiresAt: Timestamp
+      }> | null
+      /** 0 to 9007199254740991. */
+      transcriptBytes?: number | null
       /** 0 to 10000 elements. */
       listens: Array<{
         conversationId: UUID
@@ -3846,26 +3904,6 @@ export interface Routes {
         since: Timestamp
         seenAt: Timestamp
       }>
-      /** 0 to 9007199254740991. */
-      grantsSigned: number
-      /** 0 to 10000 elements. */
-      transcripts: Array<{
-        conversationId: UUID
-        contentId: UUID
-        /** 0 to 9007199254740991. */
-        lines: number
-        /** 0 to 9007199254740991. */
-        bytes: number
-      }>
-      /** 0 to 10000 elements. */
-      transcriptShares: Array<{
-        shareId: UUID
-        conversationId: UUID
-        contentId: UUID
-        expiresAt: Timestamp
-      }>
-      /** 0 to 9007199254740991. */
-      transcriptBytes: number
       /** 0 to 10000 elements. */
       rooms: Array<{
         roomId: UUID
@@ -3880,6 +3918,18 @@ export interface Routes {
         roomId: UUID
         at: Timestamp
       }>
+      /** A list has 10000 entries: there may be more. */
+      isTruncated: boolean
+      /** What is erased when the person leaves, and by when. 0 to 10000 elements. */
+      erasable: Array<{
+        /** 1 to 256 characters. */
+        about: string
+        /** 1 to 256 characters. */
+        when: string
+      }>
+      guestId?: GuestID | null
+      seenAt?: Timestamp | null
+      tokenEndsAt?: Timestamp | null
     }
   }
   /** The server tells which records it keeps, how long, and what ends them. `docs/retention.md` has the same rows. */
