@@ -294,7 +294,7 @@ extension RoomJob: ManyKinds {
 
     fileprivate static func random(_ kind: Kind, _ random: inout SeededGenerator) -> RoomJob {
         switch kind {
-        case .frame: .frame(random.liveRequest(type: "room_" + random.anyText(0...12)))
+        case .frame: .frame(random.liveRequest(type: "room_a" + random.anyText(0...12)))
         case .left: .left(random.uuid(), LiveConnection(node: random.node(), connection: random.connection()))
         case .report:
             .report(
