@@ -35,7 +35,7 @@ private enum Architecture {
             "Contract", "ClusterContract", "Bus", "Telemetry", "ServerCrypto", "Logging", "DequeModule",
         ]),
         "AuthCore": core.union(["Jobs", "HTTPAccess", "Hummingbird"]),
-        "OperatorsCore": core.union(["HTTPAccess", "Hummingbird"]),
+        "OperatorsCore": core.union(nio).union(["HTTPAccess", "Hummingbird", "NIOSSL"]),
         "RouterCore": core.union(["Jobs"]),
         "AttachmentsCore": core.union(nio).union(["HTTPAccess", "Hummingbird", "NIOHTTP1", "NIOSSL"]),
         "PushCore": nio.union(core).union(["Jobs", "CNghttp2", "DequeModule", "NIOSSL", "NIOTLS"]),

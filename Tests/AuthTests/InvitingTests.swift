@@ -131,7 +131,7 @@ import Testing
                 try await bench.sql("SELECT inviter FROM auth.invitations WHERE inviter IS NOT NULL")
                     == "\(self.alice.id().bits)")
             #expect(try await exported() == 1)
-            // What is known to be of somebody who leaves goes too.
+            // Rows known to be of somebody who leaves go too.
             _ = try await bench.leave(self.alice, login.session).reply("account_deleted")
             #expect(try await bench.sql("SELECT count(*) FROM auth.invitations") == "1")
         }

@@ -124,7 +124,7 @@ final class FakeServer: ServerLink {
         var backups: [String: [UInt8]] = [:]
         var isExportRefused = false
         var onExport: (@Sendable () -> Void)?
-        /// What an invitation is answered with; 200 gives one out.
+        /// The status that answers an invitation; 200 gives one out.
         var invitationStatus = 200
         var revokedInvitations: [String] = []
         /// Grows with each backup that is written: the latest is everybody's `ETag`.

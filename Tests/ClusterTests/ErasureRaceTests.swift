@@ -29,7 +29,7 @@ extension CalmCluster {
     }
 }
 
-/// What was not there when people left does its part later.
+/// A service that was not there when people left does its part later.
 extension MistreatedCluster {
     /// Each service in turn is killed while somebody leaves, as are Redis and Postgres in the middle of what follows.
     @Test func whatWasAwayErasesWhenItIsBack() async throws {
@@ -191,7 +191,7 @@ struct Erased: Sendable {
                     AND done @> array_remove(auth.erasure_parts(), 'ledger')
                 """) == "\(gone.count)"
         }
-        // What may wait for the walk of the night, or for its 72 hours.
+        // These may wait for the walk of the night, or for their 72 hours.
         let slow: Set = [
             "auth.erasures.whisper_id", "router.ledger.sender", "router.ledger.recipient", "router.outcomes.recipient",
         ]

@@ -124,7 +124,7 @@ package enum Limits {
     package static let invitationLifeSecondsUsual: Int64 = 7 * 86_400
     package static let invitationLabelCharacters = 1...64
     package static let openInvitationsMax: Int64 = 10_000
-    /// Those of people, with ended ones that are still kept: the rest is for operators.
+    /// Invitations of people, with ended ones that are still kept: the rest is for operators.
     package static let peoplesInvitationsMax: Int64 = 9_000
     /// Days without a login or renewal after which a server may erase an identity (contract §20.9).
     package static let inactiveDays: ClosedRange<Int64> = 90...3_650

@@ -6,8 +6,8 @@ import NIOSSL
 import Synchronization
 package import Telemetry
 
-/// What this process cannot know by itself, and an operator has named an address for: alerts that fire, as Prometheus says, and the end of
-/// the certificate that clients are shown. Asked again and again, so that no page waits for it.
+/// Facts that this process cannot know by itself, and an operator has named an address for: alerts that fire, as Prometheus says, and
+/// the end of the certificate that clients are shown. Both are asked for again and again, so that no page waits for them.
 package final class Surroundings: Sendable {
     /// An address as a setting has it.
     package struct Address: Equatable, Sendable {
@@ -99,7 +99,7 @@ package final class Surroundings: Sendable {
     /// - Parameter text: in Prometheus' text format.
     package static func alerts(in text: String) -> [Alert] {
         let alerts = text.split(whereSeparator: \.isNewline).compactMap { line -> Alert? in
-            guard line.hasPrefix("ALERTS{"), let name = Self.label("alertname", in: line) else { return nil }
+            guard line.hasPrefix("ALERTS"), let name = Self.label("alertname", in: line) else { return nil }
             return Alert(name: name, severity: Self.label("severity", in: line) ?? "")
         }
         return Set(alerts).sorted { ($0.severity, $0.name) < ($1.severity, $1.name) }

@@ -143,10 +143,8 @@ extension Gateway {
             }
             if refusal.code == .userBanned { self.close(connection, .banned) }
         case (.stale, let kind):
-            // A farewell that is stale itself keeps nobody here, though others may wait behind it.
-            let isFarewell = if case .farewell = kind { true } else { false }
             let (refuses, action) = connection.machine.wasStale(
-                request.epoch, changesSession: !isFarewell && self.requests.changesSession(connection.id))
+                request.epoch, changesSession: !kind.isFarewell && self.requests.changesSession(connection.id))
             if refuses { self.refuse(connection, .notRegistered, requestID: requestID) }
             self.follow(action, on: connection)
         case (.done, _): break

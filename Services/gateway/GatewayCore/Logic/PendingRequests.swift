@@ -25,6 +25,9 @@ struct PendingRequest {
         case guest(tokenHash: Bytes32, from: ClientAddress?)
         /// Whether the token that a guest's connection was bound by still lives.
         case guestCheck(tokenHash: Bytes32)
+
+        /// One that is stale itself keeps no connection open, though others may wait behind it.
+        var isFarewell: Bool { if case .farewell = self { true } else { false } }
     }
 
     var connection: ConnectionID
