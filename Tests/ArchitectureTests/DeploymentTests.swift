@@ -280,26 +280,3 @@ import Testing
         try String(contentsOf: folder.appending(path: file), encoding: .utf8)
     }
 }
-
-/// A program that was run to its end.
-private struct Run {
-    let status: Int32
-    /// Both streams.
-    let output: String
-
-    init(_ program: String, _ arguments: String...) throws { try self.init(program, arguments) }
-
-    init(_ program: String, _ arguments: [String]) throws {
-        let process = Process()
-        process.executableURL = URL(filePath: program)
-        process.arguments = arguments
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = pipe
-        try process.run()
-        let data = try pipe.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        self.status = process.terminationStatus
-        self.output = String(decoding: data, as: UTF8.self)
-    }
-}

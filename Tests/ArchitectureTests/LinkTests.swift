@@ -14,16 +14,9 @@ import Testing
 
     /// The shared libraries that an executable names, directly and through each other.
     private static func libraries(of name: String) throws -> [String] {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/ldd")
-        process.arguments = [Self.programs.appending(path: name).path]
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        try process.run()
-        let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
-        return String(decoding: output, as: UTF8.self).split(separator: "\n").map { String($0) }
+        let run = try Run("/usr/bin/ldd", Self.programs.appending(path: name).path)
+        #expect(run.status == 0)
+        return run.output.split(separator: "\n").map { String($0) }
     }
 
     @Test(.enabled(if: isCI || isBuilt("whisper-gateway"), "the gateway is not built"))

@@ -109,15 +109,6 @@ private struct LockedProject {
     private func checkout(_ name: String) -> URL { self.folder.appending(path: ".build/checkouts/\(name)") }
 
     private func run(_ words: [String]) throws -> String {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["SWIFT=/bin/true"] + words
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
-        let data = try output.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        return String(decoding: data, as: UTF8.self)
+        try Run("/usr/bin/env", ["SWIFT=/bin/true"] + words).output
     }
 }

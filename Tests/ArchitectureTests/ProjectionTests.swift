@@ -19,16 +19,10 @@ import Testing
     }
 
     private static func project(_ arguments: String...) throws -> String {
-        let process = Process()
-        process.executableURL = SourceTree.root.appending(path: "Tools/Projection/project")
-        process.arguments = arguments
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        try process.run()
-        let data = try pipe.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
-        return String(decoding: data, as: UTF8.self)
+        let run = try Run(
+            SourceTree.root.appending(path: "Tools/Projection/project").path, arguments, withErrors: false)
+        #expect(run.status == 0)
+        return run.output
     }
 
     /// A figure that was measured anew is changed here, too.

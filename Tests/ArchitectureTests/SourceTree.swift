@@ -44,16 +44,7 @@ enum SourceTree {
     /// Runs a script in the folder of the project.
     /// - Returns: its output.
     static func shell(_ script: String) throws -> String {
-        let shell = Process()
-        shell.executableURL = URL(filePath: "/bin/sh")
-        shell.arguments = ["-c", script]
-        shell.currentDirectoryURL = Self.root
-        let output = Pipe()
-        shell.standardOutput = output
-        try shell.run()
-        let text = try output.fileHandleForReading.readToEnd() ?? Data()
-        shell.waitUntilExit()
-        return String(decoding: text, as: UTF8.self)
+        try Run("/bin/sh", ["-c", script], in: Self.root.path, withErrors: false).output
     }
 }
 

@@ -11,17 +11,10 @@ import Testing
             "TestSupport", "Tests", "Tools", "compose.ha.yaml", "compose.yaml", "deploy", "docs", "llms.txt",
         ]
         // Only tracked names count: a checkout also holds folders of builds and data.
-        let git = Process()
-        git.executableURL = URL(filePath: "/usr/bin/env")
-        git.arguments = ["git", "-C", SourceTree.root.path, "ls-files", "-z"]
-        let output = Pipe()
-        git.standardOutput = output
-        try git.run()
-        let tracked = try #require(try output.fileHandleForReading.readToEnd())
-        git.waitUntilExit()
-        try #require(git.terminationStatus == 0)
+        let git = try Run("/usr/bin/env", "git", "-C", SourceTree.root.path, "ls-files", "-z")
+        try #require(git.status == 0)
         let found = Set(
-            String(decoding: tracked, as: UTF8.self).split(separator: "\0").map { $0.prefix { $0 != "/" } }.map(
+            git.output.split(separator: "\0").map { $0.prefix { $0 != "/" } }.map(
                 String.init))
         #expect(found.subtracting(names).isEmpty, "neither sources nor documents of this project")
         #expect(Set(names).subtracting(found).isEmpty, "the list names a file that does not exist")
