@@ -29,7 +29,8 @@ import TestKit
     /// The notice is over.
     private func pass(_ bench: AuthBench) async throws {
         _ = try await bench.pool.query(InactiveIdentities.announce(90, at: bench.clock.store))
-        try await bench.sql("UPDATE auth.inactivity SET since = since - interval '1 day'")
+        try await bench.sql(
+            "UPDATE auth.inactivity SET since = to_timestamp(\(bench.now.milliseconds / 1_000)) - interval '1 day'")
     }
 
     private static func today(_ bench: AuthBench) -> String {
