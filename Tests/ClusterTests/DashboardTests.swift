@@ -136,6 +136,7 @@ import Testing
 /// Instances of all services, and a collector that runs often.
 private let watched: @Sendable (inout StackConfiguration) -> Void = {
     $0.environment[.attachments] = ["GC_EVERY_SECONDS": "2"]
+    $0.environment[.auth, default: [:]]["INACTIVE_DAYS"] = "90"
     PushWorld.configure(&$0)
 }
 

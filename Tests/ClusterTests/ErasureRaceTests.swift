@@ -14,7 +14,8 @@ extension CalmCluster {
         /// Nothing is left of them, whatever was under way. Of each message to them that was accepted the sender hears the fate.
         @Test func nothingThatRacesWithAnErasureLeavesATrace() async throws {
             let races = try await Cluster.each(of: Array(0..<Self.people)) { number in
-                try await ErasureRace(seed: Self.seed &* 1_000 &+ UInt64(number)).run()
+                // A login ends the session that would sign: then an operator erases.
+                try await ErasureRace(seed: Self.seed &* 1_000 &+ UInt64(number), isByOperator: number % 2 == 0).run()
             }
             for race in races {
                 for id in race.accepted {
@@ -72,6 +73,7 @@ private struct ErasureRace {
     }
 
     let seed: UInt64
+    let isByOperator: Bool
 
     private final class Records: Sendable {
         let tokens: Mutex<[String]>
@@ -86,8 +88,6 @@ private struct ErasureRace {
         let (alice, bob) = (try await Cluster.phone(gateway: 1), try await Cluster.phone(gateway: 2))
         let records = Records(alice.token)
         let pause = Duration.milliseconds(Int.random(in: 0...400, using: &dice))
-        // A login ends the session that would sign: then an operator erases.
-        let isByOperator = Bool.random(using: &dice)
         let erasure = try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await Self.until("her mail") { try await CalmCluster.PersonalData.writes(alice, bob) } }
             group.addTask {
@@ -95,13 +95,13 @@ private struct ErasureRace {
             }
             group.addTask { try await Self.until("her talks") { try await CalmCluster.PersonalData.talks(alice, bob) } }
             group.addTask { try await Self.until("his mail") { try await Self.write(to: alice, from: bob, records) } }
-            if isByOperator {
+            if self.isByOperator {
                 group.addTask { try await Self.until("her logins") { try await Self.logIn(alice, records) } }
             }
             // Not a wait: the moment of the race.
             try await Task.sleep(for: pause)
             let erasure =
-                isByOperator
+                self.isByOperator
                 ? try await Erased.byOperator(alice)
                 : try await CalmCluster.Leaving.leave(alice, sentMail: "withdraw")
             records.isOver.withLock { $0 = true }
@@ -172,7 +172,7 @@ struct Erased: Sendable {
         let answer = try await Operators.post(
             "/admin/erasures",
             ["whisperId": phone.id, "confirm": phone.id, "sentMail": "withdraw", "reason": "a test"])
-        guard answer.status == 202, let id = answer.body["erasureId"]?.string else {
+        guard answer.status == 200, let id = answer.body["erasureId"]?.string else {
             throw Operators.Refused(answer: answer)
         }
         return id

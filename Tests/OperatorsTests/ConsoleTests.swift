@@ -399,7 +399,7 @@ import Testing
             let browser = try await ConsoleBrowser(try HTTPBench(admin: bench), token: HTTPBench.viewerToken)
             func page() async throws -> String { try await browser.get("/console").text }
             let first = try await page()
-            for words in ["not known yet", "none has ever connected", "Not known here"] {
+            for words in ["not known yet", "none has ever connected", "not watched", "not known (PROMETHEUS)"] {
                 #expect(first.contains(words), "\(words)")
             }
             try await bench.addRouter()

@@ -76,16 +76,14 @@ import Testing
         }
     }
 
-    /// A part that is missing would make a document that seems whole. The day's uses are for documents.
-    @Test func anExportIsWholeOrIsNotGivenAndNotCounted() async throws {
+    /// A part that is missing would make a document that seems whole. The database has worked for it, so it counts.
+    @Test func anExportIsWholeOrIsNotGiven() async throws {
         try await AuthBench.run { bench in
             let login = try await bench.login(self.alice)
             let http = HTTPBench(bench)
-            for _ in 0..<3 {
-                #expect(try await http.get("/account/export", token: login.token).is(500, .internalError))
-            }
+            #expect(try await http.get("/account/export", token: login.token).is(500, .internalError))
             try await bench.addServices()
-            for _ in 0..<2 { #expect(try await http.get("/account/export", token: login.token).status == 200) }
+            #expect(try await http.get("/account/export", token: login.token).status == 200)
             #expect(try await http.get("/account/export", token: login.token).is(429, .rateLimited))
         }
     }
