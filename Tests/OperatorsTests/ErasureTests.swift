@@ -93,7 +93,8 @@ import Testing
             #expect(
                 try await bench.sql("SELECT count(*) FROM auth.audit_events a WHERE a::text LIKE '%\(id)%'") == "0")
             // Once it is done the same keys come back, and the operator erases once more.
-            try await bench.sql("SELECT auth.finish_erasure(erasure_id, unnest(auth.erasure_parts())) FROM auth.erasures")
+            try await bench.sql(
+                "SELECT auth.finish_erasure(erasure_id, unnest(auth.erasure_parts())) FROM auth.erasures")
             _ = try await bench.prove(self.alice)
             #expect(try await http.post(Self.path, wish(own)).status == 200)
             #expect(try await bench.sql("SELECT count(*) FROM auth.guests") == "0")
