@@ -1,8 +1,6 @@
-import Foundation
 import LocalStack
 
-/// Places for three clusters at a time, on a small machine, and for more while its processors are idle: most suites wait more than
-/// they compute.
+/// Places for three clusters at a time, on a small machine: most suites wait more than they compute.
 ///
 /// A busy suite takes two places, so one quiet suite runs beside it. Busy suites go first, one after the other, because the quiet
 /// ones fill what is left of the machine better at the end. No suite starves: the suites of a run arrive at its start, and each takes
@@ -32,11 +30,6 @@ actor Turns {
 
     static let shared = Turns()
     private static let places = 3
-    private static let placesMax = 6
-    private static let lookEvery = Duration.seconds(4)
-    /// Between 3 and 6.
-    private var places = Turns.places
-    private var isWatching = false
     private var count = 0
     private var underWay: [Turn] = []
     private var waiting: [(turn: Turn, admission: CheckedContinuation<LocalStack?, Never>)] = []
@@ -49,7 +42,6 @@ actor Turns {
         if self.fits(turn) {
             self.underWay.append(turn)
         } else {
-            self.watch()
             turn.stack = await withCheckedContinuation { self.waiting.append((turn, $0)) }
         }
         return turn
@@ -68,36 +60,10 @@ actor Turns {
 
     func end(_ turn: Turn) {
         self.underWay.removeAll { $0.number == turn.number }
-        self.admit()
-    }
-
-    private func admit() {
         while let next = self.next {
             let (turn, admission) = self.waiting.remove(at: next)
             self.underWay.append(turn)
             admission.resume(returning: nil)
-        }
-    }
-
-    /// While suites wait: a place more when the processors were idle for two fifths of the time, and one less when for a tenth.
-    private func watch() {
-        guard !self.isWatching else { return }
-        self.isWatching = true
-        Task {
-            var before = ProcessorTimes.now
-            while !self.waiting.isEmpty {
-                try await Task.sleep(for: Self.lookEvery)
-                let now = ProcessorTimes.now
-                let idle = now.idleShare(since: before)
-                before = now
-                if idle >= 0.4 {
-                    self.places = min(self.places + 1, Self.placesMax)
-                    self.admit()
-                } else if idle < 0.1 {
-                    self.places = max(self.places - 1, Self.places)
-                }
-            }
-            self.isWatching = false
         }
     }
 
@@ -112,7 +78,7 @@ actor Turns {
             turn.use == .quiet && self.waiting.contains { $0.turn.use == .busy }
                 && !self.underWay.contains { $0.use == .busy }
             ? Use.busy.places : 0
-        return self.underWay.reduce(turn.use.places + keptFree) { $0 + $1.use.places } <= self.places
+        return self.underWay.reduce(turn.use.places + keptFree) { $0 + $1.use.places } <= Self.places
             && !self.underWay.contains { $0.hasClusterOf(turn) }
     }
 }
@@ -126,25 +92,5 @@ extension StackConfiguration {
         own.turnSecret = other.turnSecret
         own.signingSecret = other.signingSecret
         return own == other
-    }
-}
-
-/// Ticks of all processors since the machine started.
-private struct ProcessorTimes {
-    private var idle = 0
-    private var all = 0
-
-    /// Zeros where the kernel does not say.
-    static var now: ProcessorTimes {
-        guard let text = try? String(contentsOfFile: "/proc/stat", encoding: .utf8) else { return ProcessorTimes() }
-        // user, nice, system, idle, waiting for disks, …
-        let ticks = text.prefix { $0 != "\n" }.split(separator: " ").dropFirst().prefix(8).compactMap { Int($0) }
-        guard ticks.count == 8 else { return ProcessorTimes() }
-        return ProcessorTimes(idle: ticks[3] + ticks[4], all: ticks.reduce(0, +))
-    }
-
-    func idleShare(since before: ProcessorTimes) -> Double {
-        let all = self.all - before.all
-        return all > 0 ? Double(self.idle - before.idle) / Double(all) : 0
     }
 }
