@@ -11,7 +11,7 @@ extension CalmCluster {
         /// Seed of the moments. `SEED=8 swift test …` tries others.
         private static let seed = ProcessInfo.processInfo.environment["SEED"].flatMap { UInt64($0) } ?? 7
 
-        /// Nothing is left of them, whatever was under way. Of each message to them that was accepted the sender hears the fate.
+        /// Nothing is left of them, whatever was under way. The sender of each accepted message to them hears its fate.
         @Test func nothingThatRacesWithAnErasureLeavesATrace() async throws {
             let races = try await Cluster.each(of: Array(0..<Self.people)) { number in
                 // A login ends the session that would sign: then an operator erases.

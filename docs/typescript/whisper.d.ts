@@ -3197,13 +3197,13 @@ export interface Routes {
       expiresAt: Timestamp
     }
   }
-  /** Ends the invitation with this token, whoever has made it. The answer is the same for a token that is unknown. Whoever has come in with it stays. */
+  /** Ends the invitation with this token, whoever has made it. The answer is the same for a token that is unknown. Identities that came with it stay. */
   "POST /invitations/revoke": {
     parameters: {}
     body: {
       protocolVersion: 1
       cryptoVersion: 1
-      /** Base64url. Whoever has it may revoke the invitation. 22 characters. */
+      /** Base64url. Its holder may revoke the invitation. 22 characters. */
       token: string
     }
     answer: {
@@ -3295,7 +3295,7 @@ export interface Routes {
       nextCursor?: string | null
     }
   }
-  /** Ends an invitation. Whoever has come in with it stays. Doing it twice changes nothing. */
+  /** Ends an invitation. Identities that came with it stay. Doing it twice changes nothing. */
   "DELETE /admin/invitations/{id}": {
     parameters: {
       id: UUID

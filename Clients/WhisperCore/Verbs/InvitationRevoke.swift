@@ -8,7 +8,7 @@ extension Verb {
     static let invitationRevoke = Verb(
         "invitation_revoke", of: "contacts",
         about:
-            "Ends an invitation, whoever has made it. Whoever has come in with it stays. The server does not say whether there was one.",
+            "Ends an invitation, whoever has made it. Identities that came with it stay. The server does not say whether there was one.",
         [Self.text.field], type: "invitationRevoked",
         errors: [.noIdentity, .invalidField, .otherServer, .offline, .unreachable, .tooMany, .server, .store],
         samples: (

@@ -72,7 +72,7 @@ package enum DoorOperations {
         package let token: String
 
         private static let token = TypedField.text(
-            "token", InvitationToken.characters, about: "Base64url. Whoever has it may revoke the invitation.")
+            "token", InvitationToken.characters, about: "Base64url. Its holder may revoke the invitation.")
 
         package static let schema = ObjectSchema(CommonFields.versions + [Self.token.field])
 
@@ -110,8 +110,8 @@ package enum DoorOperations {
         HTTPOperation(
             "uninvite", .post, "/invitations/revoke",
             about: """
-                Ends the invitation with this token, whoever has made it. The answer is the same for a token that is unknown. Whoever has \
-                come in with it stays.
+                Ends the invitation with this token, whoever has made it. The answer is the same for a token that is unknown. Identities that \
+                came with it stay.
                 """,
             rate: Rates.revocations,
             request: (
@@ -179,7 +179,7 @@ package enum DoorOperations {
             failures: [.init(.invalidPayload, "A parameter is not valid.")]),
         HTTPOperation(
             "revokeInvitation", .delete, "/admin/invitations/{id}",
-            about: "Ends an invitation. Whoever has come in with it stays. Doing it twice changes nothing.",
+            about: "Ends an invitation. Identities that came with it stay. Doing it twice changes nothing.",
             origin: .operators, access: .operator, parameters: [.path("id", .uuid)], success: Self.success,
             failures: [
                 .init(.invalidPayload, "Not an id."), .init(.notFound, "There is no such invitation."),

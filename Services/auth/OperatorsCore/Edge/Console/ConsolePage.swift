@@ -140,7 +140,7 @@ extension ConsolePage {
             case .classed: "Done. It counts within seconds, also for a session that is open."
             case .chosen: "Done. It holds for everybody who registers from now on."
             case .erased: "Erased. Nobody logs in with these keys again. Below you see how far the services are."
-            case .revoked: "The invitation is revoked. Whoever has come in with it stays."
+            case .revoked: "The invitation is revoked. Identities that came with it stay."
             }
         return "<p class=\"done\" role=\"status\">\(text)</p>"
     }
