@@ -124,6 +124,22 @@ import Testing
         }
     }
 
+    /// The target is erased when it has been found to be there.
+    @Test func aReportOfSomebodyWhoIsBeingErasedIsRefused() async throws {
+        try await AuthBench.run { bench in
+            let reporter = try await bench.login(self.alice)
+            _ = try await bench.login(self.mallory)
+            let target = self.mallory.id()
+            let answer = try await bench.collide(with: [
+                "DELETE FROM auth.sessions WHERE whisper_id = \(target)",
+                "DELETE FROM auth.devices WHERE whisper_id = \(target)",
+                "DELETE FROM auth.identities WHERE whisper_id = \(target)",
+            ]) { await self.report(bench, reporter, #""reason":"spam""#) }
+            #expect(answer.refusal == .notFound)
+            #expect(try await bench.sql("SELECT count(*) FROM auth.reports") == "0")
+        }
+    }
+
     @Test func twentyReportsOfOneReporterMayBeOpen() async throws {
         try await AuthBench.run { bench in
             let reporter = try await bench.login(self.alice)

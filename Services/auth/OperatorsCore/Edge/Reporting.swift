@@ -49,6 +49,7 @@ package struct Reporting: Sendable {
             case .unknownAndLarge: ReportReplies.evidenceTooLarge
             case .tooMany: ReportReplies.tooMany
             case .noRoom: ReportReplies.noRoom
+            case .unknownTarget: ReportReplies.unknownTarget
             }
         }
     }

@@ -33,11 +33,14 @@ package struct ReportTable: Sendable {
         case tooMany = 2
         /// All reporters without a peer together keep as much as they may.
         case noRoom = 3
+        /// The target is not there, or was erased a moment ago.
+        case unknownTarget = 4
     }
 
     /// Adds a report, if its reporter's open ones stay within their bounds. Doing it twice with one id changes nothing.
     ///
-    /// A lock makes concurrent reports of one reporter wait for each other, so that the count holds.
+    /// A lock makes concurrent reports of one reporter wait for each other, so that the count holds. The target's erasure
+    /// waits for the commit.
     /// - Parameters:
     ///   - evidence: its signature was checked.
     ///   - isVerified: whether the router's ledger knows the message.
@@ -54,8 +57,11 @@ package struct ReportTable: Sendable {
                 WITH open AS (
                     SELECT count(*) AS reports, coalesce(sum(octet_length(evidence)), 0)::int8 AS bytes
                     FROM auth.reports WHERE reporter = \(reporter) AND status = 'open'
+                ), target AS MATERIALIZED (
+                    SELECT FROM auth.identities WHERE whisper_id = \(report.targetID) FOR KEY SHARE
                 ), judged AS MATERIALIZED (
                     SELECT CASE
+                        WHEN NOT EXISTS (SELECT FROM target) THEN 4
                         WHEN EXISTS (SELECT FROM auth.reports WHERE id = \(PostgresUUID(id))) THEN 0
                         WHEN \(bytes) > \(Int64(bounds.unknownEvidenceBytesMax)) AND NOT \(isVerified) THEN 1
                         WHEN reports >= \(Int64(bounds.openReportsMax)) THEN 2

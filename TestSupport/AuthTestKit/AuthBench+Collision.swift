@@ -1,11 +1,13 @@
-import AuthTestKit
-import Store
+package import Store
 import Synchronization
-import Testing
 
 extension AuthBench {
+    /// What should have waited for the transaction did not.
+    package struct NothingWaited: Error {}
+
     /// Executes statements in a transaction that is committed once `action` waits for it.
-    func collide<T: Sendable>(
+    /// - Throws: `NothingWaited` if `action` ended before.
+    package func collide<T: Sendable>(
         with statements: [SQL], _ action: @escaping @Sendable () async throws -> T
     ) async throws -> T {
         let executed = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingOldest(1))
@@ -25,15 +27,15 @@ extension AuthBench {
             SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid)
             WHERE NOT granted AND datname = current_database()
             """
-        while try await self.pool.query(waits)[0].decode(0, as: Int64.self) == 0 {
-            guard !isOver.withLock({ $0 }) else {
-                Issue.record("nobody waits")
-                break
-            }
+        var waited = true
+        while waited, try await self.pool.query(waits)[0].decode(0, as: Int64.self) == 0 {
+            waited = !isOver.withLock { $0 }
             await Task.yield()
         }
         released.continuation.yield()
         try await committed
-        return try await answer
+        let result = try await answer
+        guard waited else { throw NothingWaited() }
+        return result
     }
 }
