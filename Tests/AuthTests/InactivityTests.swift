@@ -96,6 +96,20 @@ import TestKit
         }
     }
 
+    /// Two processes that count by different days. Each learns of it, so that the log says why nobody is erased.
+    @Test func processesThatDisagreeAreTold() async throws {
+        try await AuthBench.run { bench in
+            func announce(_ days: Int64) async throws -> (isNoticed: Bool, daysBefore: Int64?) {
+                try await bench.pool.query(InactiveIdentities.announce(days, at: bench.clock.store))
+            }
+            #expect(try await announce(90) == (false, nil))
+            try await self.pass(bench)
+            #expect(try await announce(90) == (true, 90))
+            #expect(try await announce(100) == (false, 90))
+            #expect(try await announce(90) == (false, 100))
+        }
+    }
+
     @Test func whoIsSeenInTheDayOfNoticeStays() async throws {
         try await AuthBench.run { bench in
             let renewing = try await bench.login(self.alice)

@@ -45,7 +45,12 @@ package struct InactivitySweep: Sendable {
     @discardableResult
     package func sweep() async throws(StoreError) -> Int {
         let now = self.clock.store
-        let isNoticed = try await self.pool.query(InactiveIdentities.announce(self.days, at: now))
+        let (isNoticed, before) = try await self.pool.query(InactiveIdentities.announce(self.days, at: now))
+        if let before, before != self.days {
+            self.logger.warning(
+                "another INACTIVE_DAYS was counted by before, so the notice begins anew",
+                [.reason: "\(before) days before, \(self.days) now"])
+        }
         self.metrics.identities.set(try await self.pool.query(InactiveIdentities.count(self.days, at: now)))
         guard isNoticed else { return 0 }
         let unseen = self.days + AuthLimits.inactivityNoticeDays

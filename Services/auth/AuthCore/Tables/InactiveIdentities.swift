@@ -7,11 +7,12 @@ enum InactiveIdentities {
     /// This process counts by so many days. If nobody has for a while, or by another number, the notice begins anew. Meanwhile nobody may
     /// have written who was seen, as before a restore or by a release of before: then the notice is as much longer, and at least as long
     /// as a session lives.
-    /// - Returns: whether a whole notice has passed, so that identities may be erased.
-    static func announce(_ days: Int64, at now: StoreTime) -> Statement<Bool> {
+    /// - Returns: whether a whole notice has passed, so that identities may be erased, and by how many days was counted before.
+    static func announce(_ days: Int64, at now: StoreTime) -> Statement<(isNoticed: Bool, daysBefore: Int64?)> {
         let notice = Duration.seconds(AuthLimits.inactivityNoticeDays * 86_400)
         return Statement(
-            value: """
+            """
+                WITH before AS (SELECT days FROM auth.inactivity)
                 INSERT INTO auth.inactivity AS known (days, since, counted_at) VALUES (\(days), \(now), \(now))
                 ON CONFLICT (is_only) DO UPDATE SET
                     since = CASE
@@ -20,8 +21,12 @@ enum InactiveIdentities {
                         WHEN known.days = excluded.days THEN known.since
                         ELSE greatest(excluded.since, known.since) END,
                     days = excluded.days, counted_at = excluded.counted_at
-                RETURNING since <= \(now - notice)
-                """)
+                RETURNING since <= \(now - notice), (SELECT days::int8 FROM before)
+                """,
+            decode: { rows throws(StoreError) in
+                var row = rows[0]
+                return (try row.next(), try row.next())
+            })
     }
 
     static func count(_ days: Int64, at now: StoreTime) -> Statement<Int64> {
