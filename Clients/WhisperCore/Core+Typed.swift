@@ -145,7 +145,7 @@ extension Core {
     /// `wipe` removes it.
     /// - Parameter whisperID: the person's own id, as the person has confirmed it.
     /// - Throws: `.invalidField` if it is another id; `.offline` without a session, `.unreachable` if nobody knows whether it was done:
-    ///   then `connect` tells; `.tooMany`, `.server`, `.noIdentity`, `.suspended`, `.closed`, `.store`.
+    ///   then connect, and call this again; `.tooMany`, `.server`, `.noIdentity`, `.suspended`, `.closed`, `.store`.
     public func deleteAccount(confirming whisperID: String) async throws(CoreError) {
         let opened = try self.opened()
         guard let id = WhisperID(whisperID.uppercased()), id == opened.id else {

@@ -37,9 +37,14 @@ func first<T: Sendable>(
 }
 
 /// Waits for a session.
-/// - Parameter events: of a client or a core, beginning with how its connection is.
+/// - Parameters:
+///   - events: of a client or a core, beginning with how its connection is.
+///   - isEnough: whether the caller goes on when the connection has ended for this reason.
 /// - Throws: a `Problem` that says why there is none.
-func waitUntilOnline(_ events: AsyncStream<ClientEvent>, within timeout: Duration) async throws {
+func waitUntilOnline(
+    _ events: AsyncStream<ClientEvent>, within timeout: Duration,
+    orStopped isEnough: (StopReason) -> Bool = { _ in false }
+) async throws {
     enum End: Sendable { case online, away(String), stopped(StopReason) }
     let end = await first(in: events, within: timeout) { event -> End? in
         switch event {
@@ -52,7 +57,7 @@ func waitUntilOnline(_ events: AsyncStream<ClientEvent>, within timeout: Duratio
     switch end {
     case .online: return
     case .away(let why): throw Problem("Can't reach the server: \(why).")
-    case .stopped(let reason): throw Problem(describe(reason))
+    case .stopped(let reason): guard isEnough(reason) else { throw Problem(describe(reason)) }
     case nil: throw Problem("The server does not answer.")
     }
 }

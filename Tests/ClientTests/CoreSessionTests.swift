@@ -129,6 +129,20 @@ import Testing
         await bob.close()
     }
 
+    /// As after an answer that was lost: the server refuses the login.
+    @Test func anIdentityThatWasErasedBeforeIsWiped() async throws {
+        let (ann, annID, bob, _) = try await self.friends()
+        _ = try await self.leave(ann, #"{"confirm":"\#(annID)"}"#)
+        try await self.kit.perform(ann, #"account_delete {"confirm":"\#(annID)","wipe":true}"#)
+        let answer = try await self.kit.next(ann, "answer").event["result"]
+        #expect(answer?["type"]?.string == "accountDeleted" && answer?["erasureId"] == nil)
+        #expect(answer?["isWiped"] == .bool(true))
+        #expect(self.kit.server.frames("account_delete_begin").count == 1)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: self.kit.folder.path + "/ann").isEmpty)
+        await ann.close()
+        await bob.close()
+    }
+
     /// The folder is then free for another identity, whose events come as those of the first did.
     @Test func leavingWithAWipeLeavesNothingInTheFolder() async throws {
         let (ann, annID, bob, bobID) = try await self.friends()

@@ -27,11 +27,13 @@ package final class Account {
     /// - Parameters:
     ///   - confirmed: our own id, which the person has confirmed. Nothing is signed for another one.
     ///   - patience: how long to wait for the outbox.
-    /// - Returns: the erasure's id, which names it to operators.
+    /// - Returns: the erasure's id, which names it to operators. `nil`: the server has refused our login because the identity was erased
+    ///   before, perhaps by a call whose answer was lost.
     package func leave(
         _ confirmed: WhisperID, sentMail: AccountDelete.SentMail, patience: Duration = ClientLimits.leavingPatience,
         _ host: isolated some ServerHost
-    ) async throws(InquiryError) -> UUIDText {
+    ) async throws(InquiryError) -> UUIDText? {
+        if host.id == confirmed, host.stopReason == .refused(.erased) { return nil }
         guard host.id == confirmed, host.token != nil else { throw .offline }
         try await self.emptyOutbox(within: patience, host)
         guard let challenge = try await host.inquire(AccountDeleteBegin()) as? AccountDeleteChallenge else {

@@ -40,6 +40,8 @@ package protocol ServerHost: ClientHost {
     var serverNow: Timestamp { get }
     /// The session, with or without a connection.
     var token: StoredSession? { get }
+    /// Why the connection has ended for good; `nil`: it has not.
+    var stopReason: StopReason? { get }
 
     /// Writes a frame, if there is a connection.
     func write(_ frame: some ClientFrame, _ tag: RequestTag)

@@ -21,7 +21,9 @@ extension Verb {
             """,
         [Self.confirm.field, Self.sentMail.field, Self.wipe.field], type: "accountDeleted",
         [
-            Field("erasureId", .uuid),
+            Field(
+                "erasureId", .uuid, .optional,
+                about: "Absent: the server had refused a login of this connection because the identity was erased before."),
             Field(
                 "isWiped", .bool, .optional,
                 about: "With `wipe`. `false`: a file could not be deleted. The identity is erased all the same."),
@@ -39,7 +41,7 @@ extension Verb {
             // The schema has taken no other word.
             let sentMail = try parameters[Self.sentMail].flatMap { AccountDelete.SentMail(rawValue: $0) } ?? .keep
             let id = try await opened.with { try await $0.account.leave(confirmed, sentMail: sentMail, $0) }
-            json.add("erasureId", id)
+            if let id { json.add("erasureId", id) }
             if try parameters[Self.wipe] == true { json.add("isWiped", await core.wipe()) }
         })
 }

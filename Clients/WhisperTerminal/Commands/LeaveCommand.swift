@@ -22,10 +22,15 @@ struct LeaveCommand: AsyncParsableCommand {
         let (erasure, isWiped) = try await self.options.talk { core in
             guard let id = try await core.identity()?.id else { throw Problem("There is no identity here.") }
             try self.ask(about: id)
-            try await waitUntilOnline(core.events(), within: .seconds(30))
+            // Its answer was lost, or another device has erased it.
+            try await waitUntilOnline(core.events(), within: .seconds(30)) { $0 == .refused(.erased) }
             return try await core.deleteAccount(id, withdraws: self.withdraw, wipes: self.wipe)
         }
-        printLine("This identity is erased. The server calls it erasure \(harmlessLine(erasure)).")
+        if let erasure {
+            printLine("This identity is erased. The server calls it erasure \(harmlessLine(erasure)).")
+        } else {
+            printLine("This identity was erased for good before.")
+        }
         guard !isWiped else { return printLine("Messages and contacts on this device are deleted.") }
         printLine("Messages and contacts on this device are still in \(harmlessLine(self.options.folder)).")
         if self.wipe { throw Problem("Not all of its files could be deleted. Delete the folder yourself.") }
@@ -48,13 +53,13 @@ struct LeaveCommand: AsyncParsableCommand {
 }
 
 extension CoreClient {
-    /// - Returns: the erasure's id, and whether the folder was wiped.
-    func deleteAccount(_ id: String, withdraws: Bool, wipes: Bool) async throws -> (erasure: String, isWiped: Bool) {
+    /// - Returns: the erasure's id, unless the identity was erased before, and whether the folder was wiped.
+    func deleteAccount(_ id: String, withdraws: Bool, wipes: Bool) async throws -> (erasure: String?, isWiped: Bool) {
         let members = try await self.answered("account_delete", until: .now() + .seconds(90)) { json in
             json.add("confirm", id)
             json.add("sentMail", withdraws ? "withdraw" : "keep")
             if wipes { json.add("wipe", true) }
         }
-        return (members.string("erasureId") ?? "", members.bool("isWiped") ?? false)
+        return (members.string("erasureId"), members.bool("isWiped") ?? false)
     }
 }
