@@ -69,6 +69,8 @@ struct InviteCommand: AsyncParsableCommand {
     @Option(help: "For how many days.") var days: Int64 = 7
     @Option(help: "For operators: whom or what it is for.") var label: String?
     @Option(help: "Class of rates of those who come in with it.") var rateClass: String?
+    @Option(help: "The server's address for people, as chat.example.org or chat.example.org:8443: prints links, too.")
+    var host: String?
 
     private struct Body: Encodable {
         var uses, expiresInSeconds: Int64
@@ -83,6 +85,7 @@ struct InviteCommand: AsyncParsableCommand {
     func validate() throws {
         guard Limits.invitationUses.contains(self.uses) else { throw ValidationError("--uses has to be 1 to 1000.") }
         guard (1...90).contains(self.days) else { throw ValidationError("--days has to be 1 to 90.") }
+        if let host { guard Self.isAddress(host) else { throw ValidationError("\(host) is not a host, or HOST:PORT.") } }
     }
 
     func run() async throws {
@@ -94,9 +97,21 @@ struct InviteCommand: AsyncParsableCommand {
             [
                 answer.token,
                 "Invitation \(answer.invitationId), until \(time(answer.expiresAt)). It is shown this once.",
-                "Somebody new says: whisper init --server ADDRESS --invitation \(answer.token)",
-            ]
+            ] + self.ways(with: answer.token)
         }
+    }
+
+    private func ways(with token: String) -> [String] {
+        guard let host else { return ["Somebody new says: whisper init --server ADDRESS --invitation \(token)"] }
+        return [
+            "Somebody new opens https://\(host)/invite#\(token)",
+            "or says: whisper init --invitation 'whisper://invite/\(host)#\(token)'",
+        ]
+    }
+
+    private static func isAddress(_ host: String) -> Bool {
+        guard let parts = URLComponents(string: "https://\(host)"), parts.host?.isEmpty == false else { return false }
+        return parts.user == nil && parts.path.isEmpty && parts.query == nil && parts.fragment == nil
     }
 }
 

@@ -16,8 +16,11 @@ struct DoorTests {
         let (alice, bob, carol) = (Typist(folder, "alice"), Typist(folder, "bob"), Typist(folder, "carol"))
         _ = try await carol.types("init", "--server", Typist.server)
         try await self.behind("invited") {
-            let token = try #require(
-                try await Operators.tool("invite", "--uses", "1").split(separator: "\n").first.map(String.init))
+            let lines = try await Operators.tool("invite", "--uses", "1", "--host", "chat.example.org:8443")
+                .split(separator: "\n").map(String.init)
+            let token = try #require(lines.first)
+            #expect(lines.contains { $0.hasSuffix("https://chat.example.org:8443/invite#\(token)") }, "\(lines)")
+            #expect(lines.contains { $0.hasSuffix("'whisper://invite/chat.example.org:8443#\(token)'") }, "\(lines)")
             let server = try await HTTPCall("GET", Cluster.stack.publicURL + "/server").answer()
             #expect(server.status == 200 && server.json["registration"]?.string == "invited", "\(server)")
             let needed = try await alice.types("init", "--server", Typist.server, fails: true)
