@@ -226,6 +226,7 @@ release:
 try-packages:
 	@[ "$$(id -u)" = 0 ] || { echo 'error: try-packages needs root' >&2; exit 1; }
 	@./deploy/install-dependencies.sh package
+	@$(MAKE) -s dist-wheel PROGRAMS=$(PACKAGED)/release
 	@Tests/PackageTests/machine dist
 
 images:
