@@ -45,7 +45,18 @@ def new(options):
         else:
             with file:
                 file.write(words + "\n")
-        print(core.online())
+        try:
+            print(core.online())
+            return
+        except CoreError as error:
+            # What is left would be in the way of another try.
+            if error.code != "forbidden":
+                raise
+            refusal = error
+    Library().wipe(os.path.abspath(options.folder))
+    if options.words_file:
+        os.remove(options.words_file)
+    sys.exit(f"error: {refusal}. Nothing was kept; try again.")
 
 
 def echo(options):

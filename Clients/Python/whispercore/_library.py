@@ -180,16 +180,18 @@ class Core(Reader):
                 {"code": "config", "message": message, "retryable": False, "field": "serverUrl"}) from None
 
     def online(self, timeout=30):
-        """Connects, and returns the Whisper ID when there is a session with the server. Call it before events are read."""
+        """Connects, and returns the Whisper ID when there is a session with the server. Call it before events are read.
+
+        Raises CoreError: `forbidden` if the server refuses the identity, `unreachable` if there is no session in time."""
         self.send("connect")
         deadline = time.monotonic() + timeout
         while not self.send("session_status")["isOnline"]:
             event = self.receive(max(0, min(1, deadline - time.monotonic())))
             inner = event["event"] if event else {}
-            if inner.get("type") == "connection" and inner["state"] == "stopped" or time.monotonic() >= deadline:
-                raise CoreError(
-                    {"code": "unreachable", "message": inner.get("reason", "no session with the server"),
-                     "retryable": True})
+            if inner.get("type") == "connection" and inner["state"] == "stopped":
+                raise CoreError({"code": "forbidden", "message": inner["reason"], "retryable": False})
+            if time.monotonic() >= deadline:
+                raise CoreError({"code": "unreachable", "message": "no session with the server", "retryable": True})
         return self.query("identity_show")["whisperId"]
 
     def __enter__(self):
