@@ -321,8 +321,8 @@ let package = Package(
             ],
             path: "Tests/ContractDocumentTests", exclude: ["Independent"], swiftSettings: unoptimised),
         .testTarget(
-            name: "ArchitectureTests", dependencies: [], path: "Tests/ArchitectureTests", exclude: ["Chart"],
-            swiftSettings: unoptimised),
+            name: "ArchitectureTests", dependencies: ["LocalStack"], path: "Tests/ArchitectureTests",
+            exclude: ["Chart"], swiftSettings: unoptimised),
         // The program of docs/first-app.md.
         .executableTarget(
             name: "FirstApp", dependencies: ["WhisperCore"], path: "TestSupport/FirstApp", swiftSettings: strict),
@@ -434,7 +434,7 @@ let package = Package(
             "ClientTests",
             [
                 "WhisperClient", "WhisperCore", "WhisperTerminal", "WhisperAdmin", "TerminalText", "SQLite", "CSQLite",
-                "Contract", "ClusterContract", "TestKit",
+                "Contract", "ClusterContract", "LocalStack", "TestKit",
             ]),
         .testTarget(
             name: "ClusterTests",
@@ -452,7 +452,7 @@ let package = Package(
             swiftSettings: unoptimised),
         .target(
             name: "PushPeers",
-            dependencies: ["CNghttp2", "Contract", "ServerCrypto", nioCore, nioPosix, nioSSL, nioTLS],
+            dependencies: ["CNghttp2", "Contract", "LocalStack", "ServerCrypto", nioCore, nioPosix, nioSSL, nioTLS],
             path: "TestSupport/PushPeers", swiftSettings: strict),
         .target(
             name: "Chaos",

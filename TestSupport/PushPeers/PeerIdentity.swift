@@ -1,4 +1,5 @@
 import Foundation
+import LocalStack
 
 /// A self-signed certificate for `localhost`, and the keys that providers would have given out, made anew in a folder.
 package struct PeerIdentity: Sendable {
@@ -23,18 +24,10 @@ package struct PeerIdentity: Sendable {
     package init(folder: String) throws {
         self.folder = folder
         func openssl(_ arguments: String) throws -> String {
-            let process = Process()
-            process.executableURL = URL(filePath: "/usr/bin/openssl")
-            process.arguments = arguments.split(separator: " ").map(String.init)
-            process.currentDirectoryURL = URL(filePath: folder)
-            let output = Pipe()
-            process.standardOutput = output
-            process.standardError = FileHandle.nullDevice
-            try process.run()
-            let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-            process.waitUntilExit()
-            guard process.terminationStatus == 0 else { throw Failed(arguments: arguments) }
-            return text
+            let words = arguments.split(separator: " ").map(String.init)
+            let made = try Run("/usr/bin/openssl", words, in: folder, withErrors: false)
+            guard made.status == 0 else { throw Failed(arguments: arguments) }
+            return made.output
         }
         _ = try openssl(
             "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout peer.key -out peer.pem -days 2 "

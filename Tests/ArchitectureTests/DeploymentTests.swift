@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import LocalStack
 import Testing
 
 /// Files in deploy/, checked without running them. Tools that are missing are demanded only where `CI` is set.

@@ -1,4 +1,5 @@
 import Foundation
+import LocalStack
 import Testing
 
 /// The gateway cannot reach Postgres: its executable does not even carry the library.

@@ -1,4 +1,5 @@
 import Foundation
+import LocalStack
 import Testing
 
 /// `deploy/lock-packages`, on packages of the test's own.

@@ -1,4 +1,5 @@
 import Foundation
+import LocalStack
 import Testing
 
 /// `make project`: what a size needs, by the figures that were measured.

@@ -1,4 +1,5 @@
 import Foundation
+import LocalStack
 
 /// The sources of this package, as text.
 ///

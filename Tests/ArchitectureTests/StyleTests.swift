@@ -1,4 +1,5 @@
 import Foundation
+import LocalStack
 import Testing
 
 /// Rules of style that a machine can check.

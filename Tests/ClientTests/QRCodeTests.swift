@@ -1,4 +1,5 @@
 import Foundation
+import LocalStack
 import Testing
 
 @testable import WhisperTerminal
@@ -15,14 +16,7 @@ import Testing
         let folder = try TemporaryFolder()
         let file = folder.path + "/code.pgm"
         try Self.picture(of: lines).write(toFile: file, atomically: true, encoding: .ascii)
-        let reader = Process()
-        reader.executableURL = URL(filePath: "/usr/bin/zbarimg")
-        reader.arguments = ["--quiet", "--raw", file]
-        let output = Pipe()
-        reader.standardOutput = output
-        try reader.run()
-        reader.waitUntilExit()
-        let read = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        let read = try Run("/usr/bin/zbarimg", ["--quiet", "--raw", file], withErrors: false).output
         #expect(read == Self.link + "\n")
     }
 

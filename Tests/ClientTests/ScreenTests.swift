@@ -243,20 +243,19 @@ import Testing
 @Suite struct ProfileInUseTests {
     @Test(arguments: [(["daemon", "--profile", "ann"], "A daemon"), (["chat", "ann"], "Another whisper")])
     func theProcessIsNamed(words: [String], name: String) throws {
-        let process = Process()
-        process.executableURL = URL(filePath: "/bin/sh")
-        // It lasts as long as its input.
-        process.arguments = ["-c", "read line"] + words
-        let input = Pipe()
-        process.standardInput = input
-        try process.run()
-        let pid = Int(process.processIdentifier)
-        // The kernel lets the parent go on before the words of a new program can be read.
-        while FileManager.default.contents(atPath: "/proc/\(pid)/cmdline")?.isEmpty != false { sched_yield() }
+        let folder = try TemporaryFolder()
+        // It lasts as long as its input, and is itself when it has written its number.
+        let program = "exec /bin/sh -c 'echo $$ >\(folder.path)/pid; read line' \(words.joined(separator: " "))"
+        let input = try #require(popen(program, "we"))
+        var number = ""
+        while !number.hasSuffix("\n") {
+            sched_yield()
+            number = (try? String(contentsOfFile: folder.path + "/pid", encoding: .utf8)) ?? ""
+        }
+        let pid = try #require(Int(number.dropLast()))
         let options = try ProfileOptions.parse(["--profile", "ann"])
         let said = [options.problem(ProfileError.inUse(by: pid)), options.problem(CoreError.locked(by: pid))]
-        try input.fileHandleForWriting.close()
-        process.waitUntilExit()
+        pclose(input)
         for problem in said { #expect("\(problem)".hasPrefix("\(name) (process \(pid)) is using the profile \"ann\"")) }
         #expect("\(options.problem(ProfileError.inUse(by: nil)))".hasPrefix("Another whisper is using"))
     }

@@ -165,12 +165,7 @@ import Testing
     private static func makeSecrets(in folder: String) throws {
         let script = URL(filePath: #filePath).deletingLastPathComponent().appending(
             path: "../../deploy/haproxy/make-secrets")
-        let process = Process()
-        process.executableURL = URL(filePath: "/bin/sh")
-        process.arguments = [script.path, folder]
-        try process.run()
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0)
+        try #require(try Run("/bin/sh", script.path, folder).status == 0)
     }
 
     /// This machine has one IPv6 address on loopback. So the same rules are told addresses in PROXY headers, as a balancer in front

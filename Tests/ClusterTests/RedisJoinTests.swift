@@ -51,12 +51,7 @@ private actor JoiningNodes {
             return false
         }
         // A container may refuse namespaces to its root.
-        let probe = Process()
-        (probe.executableURL, probe.arguments) = (URL(filePath: programs[0]), ["--mount", "/bin/true"])
-        probe.standardError = FileHandle.nullDevice
-        guard (try? probe.run()) != nil else { return false }
-        probe.waitUntilExit()
-        return probe.terminationStatus == 0
+        return (try? Run(programs[0], "--mount", "/bin/true").status) == 0
     }
 
     /// One node's description of another node, or of itself.

@@ -1,6 +1,7 @@
 import ContractDocuments
 import ContractSchema
 import Foundation
+import LocalStack
 import Testing
 
 /// The TypeScript compiler reads `docs/typescript/whisper.d.ts`: it accepts each sample of the contract, and refuses each with
@@ -38,16 +39,8 @@ import Testing
         try lines.joined(separator: "\n").write(
             to: folder.appending(path: "samples.ts"), atomically: true, encoding: .utf8)
 
-        let process = Process()
-        process.executableURL = URL(filePath: Self.compiler)
-        process.arguments = ["--strict", "--noEmit", "samples.ts"]
-        process.currentDirectoryURL = folder
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0, "\(text.prefix(4_000))")
+        let compiled = try Run(Self.compiler, ["--strict", "--noEmit", "samples.ts"], in: folder.path)
+        #expect(compiled.status == 0, "\(compiled.output.prefix(4_000))")
     }
 
     private static func declaration(_ number: Int, _ type: String) -> String { "export const s\(number): \(type) =" }

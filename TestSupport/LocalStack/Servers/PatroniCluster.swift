@@ -40,13 +40,8 @@ package actor PatroniCluster {
 
     /// Containers often may not.
     private static let mayMakeNamespaces: Bool = {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/unshare")
-        process.arguments = ["--pid", "--fork", "--kill-child", "--mount-proc", "--", "/bin/true"]
-        process.standardError = FileHandle.nullDevice
-        guard (try? process.run()) != nil else { return false }
-        process.waitUntilExit()
-        return process.terminationStatus == 0
+        let words = ["--pid", "--fork", "--kill-child", "--mount-proc", "--", "/bin/true"]
+        return (try? Run("/usr/bin/unshare", words).status) == 0
     }()
 
     /// Packages of Patroni 4, if deploy/install-python-tools.sh has put them there. Debian's is 3.

@@ -1,6 +1,7 @@
 import Contract
 import Foundation
 import Glibc
+import LocalStack
 import NIOHTTP1
 import TestKit
 import Testing
@@ -360,18 +361,8 @@ import Testing
                 print(0)
             """
         for (user, isServed) in [(0, true), (65_534, false)] {
-            let process = Process()
-            process.executableURL = URL(filePath: "/usr/bin/python3")
-            process.arguments = ["-c", script, "\(user)"]
-            let output = Pipe()
-            process.standardOutput = output
             let text = try await Blocking.run {
-                Result { () -> String in
-                    try process.run()
-                    let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-                    process.waitUntilExit()
-                    return text
-                }
+                Result { try Run("/usr/bin/python3", ["-c", script, "\(user)"], withErrors: false).output }
             }.get()
             #expect(
                 Int(text.trimmingCharacters(in: .whitespacesAndNewlines)) == (isServed ? 100 : 0),

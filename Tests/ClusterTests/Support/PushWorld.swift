@@ -79,16 +79,11 @@ enum PushWorld {
 
     /// As the calls service does.
     static func queue(_ wake: Wake) async throws {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/redis-cli")
-        process.arguments = ["-p", "\(Cluster.stack.ports.redis)", "-x", "XADD", Keyspace.callWakes.name, "*", "d"]
-        let input = Pipe()
-        process.standardInput = input
-        process.standardOutput = FileHandle.nullDevice
-        try process.run()
-        try input.fileHandleForWriting.write(contentsOf: Data(wake.encoded()))
-        try input.fileHandleForWriting.close()
-        process.waitUntilExit()
+        let folder = try TemporaryFolder(named: "wake")
+        defer { folder.remove() }
+        try Data(wake.encoded()).write(to: URL(filePath: folder.path + "/wake"))
+        let words = ["-p", "\(Cluster.stack.ports.redis)", "-x", "XADD", Keyspace.callWakes.name, "*", "d"]
+        _ = try Run("/usr/bin/redis-cli", words, reading: folder.path + "/wake")
     }
 
     /// The sum of a metric of the push service, over all labels that it is asked with.
