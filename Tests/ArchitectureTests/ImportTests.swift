@@ -73,7 +73,9 @@ private enum Architecture {
             "AuthCore", "OperatorsCore", "HTTPAccess", "TestKit", "LocalStack", "CSodium", "Hummingbird", "Foundation",
             "Testing",
         ]),
-        "PushPeers": nio.union(["CNghttp2", "Contract", "LocalStack", "ServerCrypto", "NIOSSL", "NIOTLS", "Foundation"]),
+        "PushPeers": nio.union([
+            "CNghttp2", "Contract", "LocalStack", "ServerCrypto", "NIOSSL", "NIOTLS", "Foundation",
+        ]),
         "StoreModel": ["Contract", "ClusterContract", "Store"],
         "Simulation": nio.union(core).union([
             "GatewayCore", "RouterCore", "AuthCore", "PushCore", "CallsCore", "ConversationsCore", "RoomsCore",
