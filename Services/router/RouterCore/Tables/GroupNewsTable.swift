@@ -59,13 +59,15 @@ enum GroupNewsTable {
     /// Some events that name an identity. Reads all events.
     static func naming(_ identity: WhisperID, limit: Int) -> Statement<[StoredEvent]> {
         let value = "\"\(identity)\""
-        // A title is whatever people have written, also if that is an id.
+        // A title is whatever people have written, also if that is an id in quotes. It is cut out whole.
         return Statement(
-            """
+            #"""
             SELECT group_id, revision, payload FROM router.group_events
-            WHERE position(\(value) IN replace(convert_from(payload, 'UTF8'), \("\"title\":" + value), '')) > 0
-            LIMIT \(Int64(limit))
-            """, each: Self.stored)
+            WHERE position(\#(value) IN convert_from(payload, 'UTF8')) > 0
+                AND position(\#(value) IN
+                    regexp_replace(convert_from(payload, 'UTF8'), '"title":"([^"\\]|\\.)*"', '', 'g')) > 0
+            LIMIT \#(Int64(limit))
+            """#, each: Self.stored)
     }
 
     /// An event, and who has to confirm it.
