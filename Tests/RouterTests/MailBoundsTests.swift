@@ -172,6 +172,22 @@ import Testing
         }
     }
 
+    /// A router remembers the mailbox until it removes the mail.
+    @Test func noMailboxOfAnErasedRecipientIsNoted() async throws {
+        try await MailBench.run { bench in
+            try await bench.withRouter(RouterConfiguration(bounds: Self.bounds)) { router, pool in
+                let answers = try await bench.send((0..<4).map { _ in bench.envelope(from: 1, to: 2) })
+                #expect(summary(answers).count == 4)
+                _ = try await bench.sql("DELETE FROM auth.identities WHERE whisper_id = \(person(2).bits)")
+                try await router.noteFullMailboxes(pool)
+                #expect(try await bench.sql("SELECT count(*) FROM router.full_mailboxes") == "0")
+                #expect(await router.memory.loads.largest { _ in true } != .zero)
+                try await router.expireMail(to: person(2), pool)
+                #expect(await router.memory.loads.largest { _ in true } == .zero)
+            }
+        }
+    }
+
     @Test func whoReadsHasRoomAgain() async throws {
         try await MailBench.run { bench in
             try await bench.withRouter(RouterConfiguration(bounds: Self.bounds)) { _, pool in

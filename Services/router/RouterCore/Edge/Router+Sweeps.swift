@@ -173,6 +173,7 @@ extension Router {
     package func expireMail(to erased: WhisperID, _ pool: PostgresPool) async throws(StoreError) {
         guard self.owned[Partition(of: erased)] != nil else { return }
         let expired = try await pool.query(MailboxTable.expire(of: erased))
+        self.memory.loads.forget(erased)
         self.metrics.expired.increment(by: expired.count)
         var notices = self.makeNoticeBatch()
         self.tell(expired, &notices)

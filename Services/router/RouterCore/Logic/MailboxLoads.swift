@@ -55,6 +55,12 @@ package struct MailboxLoads {
         self.loads = self.loads.filter { isOwned(Partition(of: $0.key)) }
     }
 
+    /// The mailbox has to be counted before more is stored in it.
+    package mutating func forget(_ recipient: WhisperID) {
+        guard let load = self.loads.removeValue(forKey: recipient) else { return }
+        self.senders -= load.details?.senders.count ?? 0
+    }
+
     // MARK: Before a batch
 
     /// Recipients of a batch whose mailboxes may reach a bound with it. Nearly always none.
