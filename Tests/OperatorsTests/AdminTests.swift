@@ -191,8 +191,9 @@ import Testing
                 ])
             #expect(events.reversed()[4]["target"] as? String == "\(self.alice.id())")
             #expect(events.reversed()[4]["note"] as? String == "spam")
+            // The id may be that of somebody who was erased.
             let about = try await http.get("/admin/audit?target=\(self.bob.id())", token: HTTPBench.viewerToken)
-            #expect((about.json["events"] as! [[String: Any]]).map { $0["result"] as! String } == ["NOT_FOUND"])
+            #expect((about.json["events"] as! [[String: Any]]).isEmpty)
             // Not even the service can change what it has recorded.
             for sql in ["UPDATE auth.audit_events SET actor = 'nobody'", "DELETE FROM auth.audit_events"] {
                 await #expect(throws: (any Error).self) { try await bench.sql("SET ROLE whisper_auth; \(sql)") }

@@ -29,6 +29,10 @@ import Testing
             #expect(decided.status == 200)
             // Asked again while it is open.
             #expect(try await http.post(Self.path, self.wish(id)).text == decided.text)
+            for path in ["/admin/ban", "/admin/unban"] {
+                let refused = try await http.post(path, #"{"whisperId":"\#(id)","reason":"too late"}"#)
+                #expect(refused.is(404, .notFound))
+            }
             #expect(try await bench.session(login.session.tokenHash) == nil)
             #expect(try await bench.isCached(login.session.tokenHash) == false)
             let erasure = try #require(decided.json["erasureId"] as? String)
