@@ -188,6 +188,26 @@ import Testing
         }
     }
 
+    /// Another member deletes it, or its time is over, while the body is read.
+    @Test func aTranscriptThatIsGoneIsNotShared() async throws {
+        try await Store.run { store in
+            #expect(try await store.sharing() == .noTranscript, "no line yet")
+            #expect(try await store.keep([store.bench.line(1)]) == 1)
+            var few = KeptBounds()
+            few.profileSharesMax = 0
+            #expect(try await store.sharing(within: few) == .noRoom)
+            var ended = store.stored
+            ended.stream = nil
+            try await store.write(store.stored, ended)
+            let end = StoreTime.at(LiveBench.start + .seconds(30 * 86_400))
+            #expect(try await store.sharing(at: end) == .noTranscript)
+            _ = try await store.connection.query(TranscriptTable.delete(store.content))
+            #expect(try await store.sharing() == .noTranscript)
+            try await store.write(ended, nil)
+            #expect(try await store.sharing() == .noTranscript)
+        }
+    }
+
     /// A conversation whose phone holds a stream that is kept for 30 days.
     struct Store {
         let bench: LiveBench
@@ -244,19 +264,25 @@ import Testing
         func share(
             for seconds: Int = 60, within bounds: KeptBounds = KeptBounds(), at now: StoreTime = .at(LiveBench.start)
         ) async throws -> (UUIDText, Timestamp)? {
+            let id = UUIDText.random()
+            let sharing = try await self.sharing(id, for: seconds, within: bounds, at: now)
+            return if case .made(let expiresAt) = sharing { (id, expiresAt) } else { nil }
+        }
+
+        func sharing(
+            _ id: UUIDText = .random(), for seconds: Int = 60, within bounds: KeptBounds = KeptBounds(),
+            at now: StoreTime = .at(LiveBench.start)
+        ) async throws -> TranscriptShareTable.Sharing {
             let fields = Person.versions.with([
                 "shareVerifier": Keys.random(32).base64, "nonce": Keys.random(12).base64,
                 "ciphertext": Keys.random(48).base64, "expiresInSeconds": seconds,
             ])
             let payload = try FrameDecoder.payload(
                 bare: Array(fields.json.text.utf8), schema: TranscriptOperations.Share.schema)
-            let id = UUIDText.random()
-            let expiresAt = try await self.connection.query(
-
+            return try await self.connection.query(
                 TranscriptShareTable.insert(
                     id, of: self.content, TranscriptOperations.Share(payload), by: self.bench.phone.id, within: bounds,
                     at: now))
-            return expiresAt.map { (id, $0) }
         }
 
         func find(_ id: UUIDText, at now: Timestamp = LiveBench.start) async throws -> TranscriptShareTable.Found? {

@@ -106,7 +106,7 @@ package struct TranscriptRoutes: Sendable {
         }
         guard head != nil else { throw .noSuchTranscript }
         let id = UUIDText.random()
-        let expiresAt = try await self.stored { () async throws(StoreError) in
+        let sharing = try await self.stored { () async throws(StoreError) in
             try await self.pool.withTransaction { transaction throws(StoreError) in
                 // A statement of its own: the one behind it sees what was committed while it waited.
                 var locking = Pipeline()
@@ -119,8 +119,11 @@ package struct TranscriptRoutes: Sendable {
                 return try await transaction.pipeline(inserting)[inserted]
             }
         }
-        guard let expiresAt else { throw .tooManyShares }
-        return .answer(TranscriptOperations.answer(share: id, expiresAt: expiresAt))
+        switch sharing {
+        case .noTranscript: throw .noSuchTranscript
+        case .noRoom: throw .tooManyShares
+        case .made(let expiresAt): return .answer(TranscriptOperations.answer(share: id, expiresAt: expiresAt))
+        }
     }
 
     private func deleteShare(_ request: Request, _ context: ClientContext) async throws(HTTPRefusal) -> Response {

@@ -11,39 +11,61 @@ package enum TranscriptShareTable {
         """
     }
 
-    /// - Returns: when it expires; `nil` if the transcript or its profile has too many shares already, or all strangers together.
+    package enum Sharing: Equatable, Sendable {
+        case made(expiresAt: Timestamp)
+        /// It has gone, or its conversation has.
+        case noTranscript
+        /// The transcript or its profile has too many shares already, or all strangers together.
+        case noRoom
+    }
+
+    /// Locks the transcript: it is deleted with the share, or before.
     static func insert(
         _ id: UUIDText, of content: LiveFacts.Content, _ share: TranscriptOperations.Share, by identity: WhisperID,
         within bounds: KeptBounds = KeptBounds(), at now: StoreTime
-    ) -> Statement<Timestamp?> {
+    ) -> Statement<Sharing> {
         let bytes = Int64(share.ciphertext.count)
         return Statement(
             """
-            INSERT INTO calls.transcript_shares
-                (share_id, conversation_id, content_id, identity, verifier, nonce, ciphertext, expires_at)
-            SELECT \(PostgresUUID(id)), s.conversation_id, s.content_id, \(identity), \(share.shareVerifier), \(share.nonce),
-                \(share.ciphertext), least(\(now + share.expiresIn), s.expires_at)
-            FROM calls.streams s
-            WHERE s.conversation_id = \(PostgresUUID(content.conversation.uuid))
-                AND s.content_id = \(PostgresUUID(content.content))
-                AND (
-                    SELECT count(*) FROM calls.transcript_shares t
-                    WHERE t.conversation_id = s.conversation_id AND t.content_id = s.content_id
-                        AND t.expires_at > \(now)) < \(Int64(LiveLimits.sharesMax))
-                AND (
-                    SELECT count(*) < \(Int64(bounds.profileSharesMax))
-                        AND coalesce(sum(octet_length(t.ciphertext)), 0) + \(bytes) <= \(Int64(bounds.profileShareBytesMax))
-                    FROM calls.conversations own
-                    JOIN calls.conversations c ON c.profile_id = own.profile_id
-                    JOIN calls.transcript_shares t ON t.conversation_id = c.conversation_id
-                    WHERE own.conversation_id = s.conversation_id AND t.expires_at > \(now))
-                AND CASE
-                    WHEN (SELECT x.bytes FROM calls.stranger_bytes x WHERE x.store = 'shares') + \(bytes)
-                        > \(Int64(bounds.strangersBytesMax))
-                    THEN calls.has_peer(\(identity)) ELSE true END
-            RETURNING expires_at
+            WITH transcript AS MATERIALIZED (
+                SELECT s.conversation_id, s.content_id, s.expires_at
+                FROM calls.transcripts t
+                JOIN calls.streams s ON s.conversation_id = t.conversation_id AND s.content_id = t.content_id
+                WHERE t.conversation_id = \(PostgresUUID(content.conversation.uuid))
+                    AND t.content_id = \(PostgresUUID(content.content))
+                    AND (s.expires_at IS NULL OR s.expires_at > \(now))
+                FOR KEY SHARE OF t
+            ), made AS (
+                INSERT INTO calls.transcript_shares
+                    (share_id, conversation_id, content_id, identity, verifier, nonce, ciphertext, expires_at)
+                SELECT \(PostgresUUID(id)), s.conversation_id, s.content_id, \(identity), \(share.shareVerifier),
+                    \(share.nonce), \(share.ciphertext), least(\(now + share.expiresIn), s.expires_at)
+                FROM transcript s
+                WHERE (
+                        SELECT count(*) FROM calls.transcript_shares t
+                        WHERE t.conversation_id = s.conversation_id AND t.content_id = s.content_id
+                            AND t.expires_at > \(now)) < \(Int64(LiveLimits.sharesMax))
+                    AND (
+                        SELECT count(*) < \(Int64(bounds.profileSharesMax))
+                            AND coalesce(sum(octet_length(t.ciphertext)), 0) + \(bytes)
+                                <= \(Int64(bounds.profileShareBytesMax))
+                        FROM calls.conversations own
+                        JOIN calls.conversations c ON c.profile_id = own.profile_id
+                        JOIN calls.transcript_shares t ON t.conversation_id = c.conversation_id
+                        WHERE own.conversation_id = s.conversation_id AND t.expires_at > \(now))
+                    AND CASE
+                        WHEN (SELECT x.bytes FROM calls.stranger_bytes x WHERE x.store = 'shares') + \(bytes)
+                            > \(Int64(bounds.strangersBytesMax))
+                        THEN calls.has_peer(\(identity)) ELSE true END
+                RETURNING expires_at
+            )
+            SELECT EXISTS (SELECT FROM transcript), (SELECT expires_at FROM made)
             """,
-            first: { row throws(StoreError) in try row.next() })
+            decode: { rows throws(StoreError) in
+                var row = rows[0]
+                guard try row.next(Bool.self) else { return .noTranscript }
+                return try row.next(Timestamp?.self).map { .made(expiresAt: $0) } ?? .noRoom
+            })
     }
 
     package static func delete(_ id: UUIDText, of conversation: ConversationID) -> SQL {
