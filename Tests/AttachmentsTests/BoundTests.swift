@@ -25,7 +25,7 @@ import Testing
 
     @Test func uploadsOfAllStrangersTogetherHaveABound() async throws {
         try await AttachmentsBench.run { bench in
-            let carol = WhisperID("WSP-AAAA-AAAA-AAAA")!
+            let carol = AttachmentsBench.carol
             func add(_ bytes: Int64, by uploader: WhisperID) async throws -> AttachmentTable.Adding {
                 try await bench.attachments.add(
                     self.file(of: uploader, bytes), quota: 1_000, strangersBytesMax: 100, at: .at(self.start))
@@ -50,6 +50,26 @@ import Testing
             try await bench.database.run(
                 "UPDATE attachments.attachments SET expires_at = now() - interval '61 minutes'")
             #expect(try await count() == 0)
+        }
+    }
+
+    /// The identity has been erased, or has logged in anew, while the body was read.
+    @Test func whoseSessionHasEndedUploadsNothing() async throws {
+        try await AttachmentsBench.run { bench in
+            func add(at now: Timestamp) async throws -> AttachmentTable.Adding {
+                try await bench.attachments.add(
+                    self.file(of: bench.alice, 1), quota: 1_000, strangersBytesMax: 1_000, at: .at(now))
+            }
+            #expect(try await add(at: self.start) == .added)
+            try await bench.database.run("UPDATE auth.sessions SET expires_at = now() + interval '1 hour'")
+            #expect(try await add(at: self.start) == .added)
+            #expect(try await add(at: self.start + .seconds(3_700)) == .sessionEnded)
+            try await bench.database.run("UPDATE auth.identities SET epoch = 2")
+            #expect(try await add(at: self.start) == .sessionEnded)
+            try await bench.database.run("DELETE FROM auth.sessions; DELETE FROM auth.identities")
+            #expect(try await add(at: self.start) == .sessionEnded)
+            #expect(try await bench.count("SELECT count(*) FROM attachments.attachments") == "2")
+            #expect(try await bench.attachments.counted() == 2)
         }
     }
 

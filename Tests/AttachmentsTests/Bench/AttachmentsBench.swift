@@ -15,8 +15,12 @@ struct AttachmentsBench: Sendable {
     let pool: PostgresPool
     /// As the router.
     let router: PostgresPool
-    let alice = WhisperID("WSP-JBPU-D452-TLT4")!
-    let bob = WhisperID("WSP-7NUF-DNEU-IGIL")!
+    /// Each has a session.
+    static let alice = WhisperID("WSP-JBPU-D452-TLT4")!
+    static let bob = WhisperID("WSP-7NUF-DNEU-IGIL")!
+    static let carol = WhisperID("WSP-AAAA-AAAA-AAAA")!
+    var alice: WhisperID { Self.alice }
+    var bob: WhisperID { Self.bob }
 
     static func run(_ body: (AttachmentsBench) async throws -> Void) async throws {
         try await TestDatabase.with("attachments", prepare: self.migrate) { database in
@@ -41,7 +45,16 @@ struct AttachmentsBench: Sendable {
                 environment: ["POSTGRES_URL": database.url()]
             ).run(name: "\(service) migrate")
         }
-        try await database.run("ALTER ROLE whisper_attachments LOGIN; ALTER ROLE whisper_router LOGIN")
+        let people = [self.alice, self.bob, self.carol].map { "(\($0.bits))" }.joined(separator: ", ")
+        try await database.run(
+            """
+            ALTER ROLE whisper_attachments LOGIN; ALTER ROLE whisper_router LOGIN;
+            CREATE TEMP TABLE people (id) AS VALUES \(people);
+            INSERT INTO auth.identities (whisper_id, sign_key, enc_key, epoch)
+                SELECT id, sha256(id::text::bytea), sha256((-id)::text::bytea), 1 FROM people;
+            INSERT INTO auth.sessions (token_hash, whisper_id, device_id, platform, epoch, expires_at)
+                SELECT decode(lpad(to_hex(id), 64, '0'), 'hex'), id, gen_random_uuid(), 'ios', 1, 'infinity' FROM people;
+            """)
     }
 
     var attachments: AttachmentTable { AttachmentTable(self.pool) }
@@ -101,6 +114,18 @@ struct AttachmentsBench: Sendable {
     }
 
     func count(_ sql: String) async throws -> String { try await self.database.run(sql) }
+}
+
+extension AttachmentTable.New {
+    /// Asked for by the uploader's session.
+    init(
+        key: ObjectKey, uploader: WhisperID, sizeBytes: Int64, contentType: String, urlLife: Duration, upload: String?
+    ) {
+        let id = (0..<8).reversed().map { UInt8(truncatingIfNeeded: uploader.bits >> ($0 * 8)) }
+        self.init(
+            key: key, uploader: uploader, session: Bytes32([UInt8](repeating: 0, count: 24) + id)!,
+            sizeBytes: sizeBytes, contentType: contentType, urlLife: urlLife, upload: upload)
+    }
 }
 
 extension PostgresUUID {

@@ -96,8 +96,8 @@ package struct PublicRoutes: Sendable {
             : nil
         let until = now + self.configuration.uploadURLLife
         let new = AttachmentTable.New(
-            key: key, uploader: session.caller.identity, sizeBytes: size, contentType: contentType,
-            urlLife: self.configuration.uploadURLLife, upload: upload)
+            key: key, uploader: session.caller.identity, session: session.tokenHash, sizeBytes: size,
+            contentType: contentType, urlLife: self.configuration.uploadURLLife, upload: upload)
         let adding = try await self.stored { () async throws(StoreError) in
             try await self.attachments.add(
                 new, quota: self.configuration.quotaBytes, strangersBytesMax: self.configuration.strangersBytesMax,
@@ -115,6 +115,7 @@ package struct PublicRoutes: Sendable {
         case .noRoom:
             self.metrics.quotaRefusals.increment()
             throw .noRoomForStrangers
+        case .sessionEnded: throw .notRegistered
         }
         self.metrics.presigns[.upload].increment()
         self.metrics.bytesPresigned.increment(by: size)

@@ -11,6 +11,8 @@ package struct AttachmentTable: Sendable {
     package struct New: Sendable {
         package var key: ObjectKey
         package var uploader: WhisperID
+        /// The hash of the token that asks for it.
+        package var session: Bytes32
         package var sizeBytes: Int64
         package var contentType: String
         /// How long its URL is good for.
@@ -19,11 +21,12 @@ package struct AttachmentTable: Sendable {
         package var upload: String?
 
         package init(
-            key: ObjectKey, uploader: WhisperID, sizeBytes: Int64, contentType: String, urlLife: Duration,
-            upload: String?
+            key: ObjectKey, uploader: WhisperID, session: Bytes32, sizeBytes: Int64, contentType: String,
+            urlLife: Duration, upload: String?
         ) {
             self.key = key
             self.uploader = uploader
+            self.session = session
             self.sizeBytes = sizeBytes
             self.contentType = contentType
             self.urlLife = urlLife
@@ -47,6 +50,8 @@ package struct AttachmentTable: Sendable {
         case overQuota = 1
         /// The live uploads of all identities without a peer would pass their bound.
         case noRoom = 2
+        /// The session has ended since it was looked at: a body may take long.
+        case sessionEnded = 3
     }
 
     /// Adds a presigned upload, if its uploader's live uploads stay within `quota`, and those of all identities without a peer within
@@ -61,6 +66,9 @@ package struct AttachmentTable: Sendable {
                 """
                 WITH judged AS MATERIALIZED (
                     SELECT CASE
+                        WHEN NOT EXISTS (
+                            SELECT FROM auth.live_sessions
+                            WHERE token_hash = \(new.session) AND whisper_id = \(new.uploader) AND ends_at > \(now)) THEN 3
                         WHEN \(new.sizeBytes) + (
                             SELECT COALESCE(sum(size_bytes), 0)::int8 FROM attachments.attachments
                             WHERE uploader = \(new.uploader) AND (state IN (1, 2) OR (state = 0 AND expires_at > \(now)))) > \(quota)
