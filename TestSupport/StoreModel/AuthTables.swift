@@ -145,6 +145,7 @@ package struct AuthTables: Equatable, Sendable {
 
     /// Nobody bans a guest here.
     static let guestStatements = [
+        StoreModel.reads("SELECT FROM auth.guests WHERE guest_id = $1 FOR NO KEY UPDATE") { _, _ in .nothing },
         StoreModel.writes("INSERT INTO auth.guests AS mine") { model, parameters in
             let id: PostgresUUID = parameters(1)
             let known = model.auth.guests[id]

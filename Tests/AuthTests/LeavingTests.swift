@@ -12,6 +12,12 @@ import TestKit
     private let alice = TestIdentity(1)
     private let bob = TestIdentity(2)
 
+    private func sweep(_ bench: AuthBench) -> ErasureSweep<AuthErasedRows> {
+        ErasureSweep(
+            AuthErasedRows(bench.pool, operators: bench.operators), pool: bench.pool, settledAfter: .zero, logger: quiet
+        )
+    }
+
     /// The answer to a proof of these keys, and its reason.
     private func prove(
         _ somebody: TestIdentity, _ bench: AuthBench, as id: WhisperID? = nil, connection: UInt64 = 1
@@ -114,7 +120,7 @@ import TestKit
                 try await bench.sql("SELECT target, note IS NULL FROM auth.audit_events ORDER BY number")
                     == "erased|t\n\(self.bob.id())|f")
             // A note of another event names her until the sweep reads the whole log.
-            let sweep = ErasureSweep(AuthErasedRows(bench.pool), pool: bench.pool, settledAfter: .zero, logger: quiet)
+            let sweep = self.sweep(bench)
             try await sweep.sweep()
             try await sweep.sweep()
             #expect(try await bench.sql("SELECT count(*) FROM auth.audit_events WHERE note IS NOT NULL") == "0")
@@ -170,13 +176,14 @@ import TestKit
             let early = await bench.send(
                 "guest_proof", self.alice.guestProof(challenge.id, signing: challenge.bytes))
             #expect(early.refusal == .rateLimited)
-            // One whose proof was under way at the commit goes with the second pass.
+            // One whose proof was under way at the commit goes with the second pass, banned or not.
             try await bench.sql(
                 """
                 INSERT INTO auth.guests (guest_id, sign_key, enc_key, epoch, token_hash, expires_at, seen_at)
-                SELECT guest_id, sha256('1'), sha256('2'), 1, sha256('3'), now(), now() FROM auth.erasures
+                SELECT guest_id, sha256('1'), sha256('2'), 1, sha256('3'), now(), now() FROM auth.erasures;
+                INSERT INTO auth.guest_bans (guest_id, reason, created_at) SELECT guest_id, 'spam', now() FROM auth.guests
                 """)
-            let sweep = ErasureSweep(AuthErasedRows(bench.pool), pool: bench.pool, settledAfter: .zero, logger: quiet)
+            let sweep = self.sweep(bench)
             try await sweep.sweep()
             #expect(try await bench.sql("SELECT count(*) FROM auth.guests") == "0")
             try await sweep.sweep()
@@ -188,6 +195,24 @@ import TestKit
             // A guest can ask as often as it likes: no row stays.
             #expect(try await FinishedErasures(bench.pool).sweep(at: .at(.now), limit: 10) == 1)
             #expect(try await bench.prove(self.alice).guest.epoch == GuestTable.firstEpoch)
+        }
+    }
+
+    /// A guest that is gone at the commit, and an erasure that the statement cannot have seen when it began.
+    @Test func aProofUnderWayBringsNoGuestBack() async throws {
+        try await AuthBench.run { bench in
+            _ = try await bench.prove(self.alice)
+            let challenge = try await bench.guestChallenge(self.alice)
+            let proof = self.alice.guestProof(challenge.id, signing: challenge.bytes)
+            let answer = try await bench.collide(with: [
+                "DELETE FROM auth.guests",
+                """
+                INSERT INTO auth.erasures (erasure_id, guest_id, sent_mail, by, decided_at)
+                VALUES (gen_random_uuid(), \(self.alice.guestID), 'keep', 'guest', now())
+                """,
+            ]) { await bench.send("guest_proof", proof) }
+            #expect(answer.refusal == .rateLimited)
+            #expect(try await bench.sql("SELECT count(*) FROM auth.guests") == "0")
         }
     }
 

@@ -39,8 +39,8 @@ package struct Auth: Sendable {
     ) {
         let sessions = SessionTable(pool)
         let directory = SessionDirectory(sessions, keys: bus, clock: clock, logger: logger)
-        let guests = GuestTable(
-            pool, strangersBytesMax: configuration.strangersBytesMax, life: configuration.guestLife)
+        let together = configuration.strangersBytesMax
+        let guests = GuestTable(pool, strangersBytesMax: together, life: configuration.guestLife)
         let backups = ContactBackupTable(pool)
         let eraser = Eraser(pool: pool, bus: bus, clock: clock, logger: logger)
         let handler = RequestHandler(
@@ -73,7 +73,8 @@ package struct Auth: Sendable {
                 pool: pool, eraser: eraser, operators: operators, days: $0, clock: clock, logger: logger)
         }
         self.erasureSweep = ErasureSweep(
-            AuthErasedRows(pool), pool: pool, settledAfter: configuration.erasuresSettledAfter, logger: logger)
+            AuthErasedRows(pool, operators: operators), pool: pool, settledAfter: configuration.erasuresSettledAfter,
+            logger: logger)
         let erasures = FinishedErasures(pool)
         self.finishedErasureSweep = ExpirySweep(erasures, clock: clock, logger: logger)
         let erasureMetrics = ErasureMetrics()
@@ -82,7 +83,6 @@ package struct Auth: Sendable {
             erasureMetrics.open.set(open.count)
             erasureMetrics.oldestSeconds.set(open.oldestSeconds)
         }
-        let together = configuration.strangersBytesMax
         self.strangers = (
             StrangerSweep(StrangerProfiles(pool), bytesMax: together, logger: logger),
             StrangerSweep(backups, bytesMax: together, logger: logger),

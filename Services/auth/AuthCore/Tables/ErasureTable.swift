@@ -128,8 +128,12 @@ package struct AuthErasedRows: ErasedRows {
     package static let part = ErasurePart.auth
 
     private let pool: PostgresPool
+    private let operators: any OperatorRecords
 
-    package init(_ pool: PostgresPool) { self.pool = pool }
+    package init(_ pool: PostgresPool, operators: any OperatorRecords) {
+        self.pool = pool
+        self.operators = operators
+    }
 
     package func erase(_ erasure: OpenErasure) async throws(StoreError) -> ErasedCount {
         guard erasure.isSettled else { return ErasedCount(removed: 0) }
@@ -139,7 +143,13 @@ package struct AuthErasedRows: ErasedRows {
         }
         // Strangers make these as they like: none of them reads the whole log.
         let events = try await self.pool.query(ErasureTable.forgetInAudit(erasure.id, inNotes: false))
-        return ErasedCount(removed: Int(events) + (try await self.pool.execute(ErasureTable.removeGuest(guest))))
+        // One that was put back may have been banned.
+        let guests = try await self.pool.persistently { transaction throws(StoreError) in
+            guard try await transaction.query(ErasureTable.lock(guest, in: nil)) != nil else { return 0 }
+            try await self.operators.forget(erasure.principal, in: transaction)
+            return try await transaction.execute(ErasureTable.removeGuest(guest))
+        }
+        return ErasedCount(removed: Int(events) + guests)
     }
 }
 

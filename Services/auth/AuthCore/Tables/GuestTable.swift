@@ -49,11 +49,29 @@ package struct GuestTable: Sendable {
     package func prove(
         _ guest: GuestID, signPublicKey: Bytes32, encPublicKey: Bytes32, tokenHash: Bytes32, at now: StoreTime
     ) async throws(StoreError) -> Proved {
-        let rows = try await self.pool.query(
+        var pipeline = Pipeline()
+        // A statement of its own: the next one sees the erasure that was committed while this one waited.
+        pipeline.add("SELECT FROM auth.guests WHERE guest_id = \(guest) FOR NO KEY UPDATE")
+        let proved = pipeline.add(
+            Self.proved(
+                guest, signPublicKey: signPublicKey, encPublicKey: encPublicKey, tokenHash: tokenHash,
+                within: self.strangersBytesMax, at: now))
+        if let proved = try await self.pool.pipeline(pipeline)[proved] { return proved }
+        let known = try await self.pool.query("SELECT is_banned FROM auth.guests WHERE guest_id = \(guest)")
+        guard let isBanned = try known.first?.decode(0, as: Bool.self) else { return .noRoom }
+        return isBanned ? .banned : .otherKeys
+    }
+
+    /// - Returns: `nil` if it changes nothing.
+    private static func proved(
+        _ guest: GuestID, signPublicKey: Bytes32, encPublicKey: Bytes32, tokenHash: Bytes32,
+        within strangersBytesMax: Int, at now: StoreTime
+    ) -> Statement<Proved?> {
+        Statement(
             """
             INSERT INTO auth.guests AS mine (guest_id, sign_key, enc_key, epoch, token_hash, expires_at, seen_at)
             SELECT \(guest), \(signPublicKey), \(encPublicKey), 1, \(tokenHash), \(now + Limits.guestTokenTTL), \(now)
-            WHERE (\(Int64(self.strangersBytesMax)) >= \(AuthLimits.guestBytes) + (
+            WHERE (\(Int64(strangersBytesMax)) >= \(AuthLimits.guestBytes) + (
                     SELECT bytes FROM auth.stranger_bytes WHERE store = 'guests')
                 OR EXISTS (SELECT FROM auth.guests WHERE guest_id = \(guest)))
                 AND NOT EXISTS (SELECT FROM auth.erasures WHERE guest_id = \(guest))
@@ -62,13 +80,8 @@ package struct GuestTable: Sendable {
                 expires_at = excluded.expires_at, seen_at = excluded.seen_at
             WHERE NOT mine.is_banned AND mine.sign_key = excluded.sign_key AND mine.enc_key = excluded.enc_key
             RETURNING \(unsafeText: Self.columns), seen_at, replaced_hash
-            """)
-        guard var row = rows.first else {
-            let known = try await self.pool.query("SELECT is_banned FROM auth.guests WHERE guest_id = \(guest)")
-            guard let isBanned = try known.first?.decode(0, as: Bool.self) else { return .noRoom }
-            return isBanned ? .banned : .otherKeys
-        }
-        return .done(try Self.living(&row), replaced: try row.next())
+            """,
+            first: { row throws(StoreError) in .done(try Self.living(&row), replaced: try row.next()) })
     }
 
     /// The guest of this token, if the token lives.
