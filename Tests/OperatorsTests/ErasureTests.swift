@@ -96,6 +96,16 @@ import Testing
             #expect(try await bench.sql("SELECT by, guest_id IS NOT NULL FROM auth.erasures") == "operator|t")
             #expect(
                 try await bench.sql("SELECT count(*) FROM auth.audit_events a WHERE a::text LIKE '%\(id)%'") == "0")
+            // A proof was under way at the commit. The operator decides anew.
+            try await bench.sql(
+                """
+                INSERT INTO auth.guests (guest_id, sign_key, enc_key, epoch, token_hash, expires_at, seen_at)
+                SELECT guest_id, sha256('1'), sha256('2'), 1, sha256('3'), now(), now() FROM auth.erasures
+                """)
+            let anew = try await http.post(Self.path, wish(own))
+            let erasure = try #require(anew.json["erasureId"] as? String)
+            #expect(try await http.get("\(Self.path)/\(erasure)", token: HTTPBench.viewerToken).status == 200)
+            #expect(try await bench.sql("SELECT count(*) FROM auth.erasures") == "1")
             // Once it is done the same keys come back, and the operator erases once more.
             try await bench.sql(
                 "SELECT auth.finish_erasure(erasure_id, unnest(auth.erasure_parts())) FROM auth.erasures")

@@ -106,7 +106,8 @@ enum ErasureTable {
             INSERT INTO auth.erasures (erasure_id, whisper_id, guest_id, sent_mail, by, decided_at, done)
             VALUES (\(PostgresUUID(order.id)), \(identity), \(guest), \(order.sentMail.rawValue),
                 \(order.origin.rawValue), \(now), \(done)::text[])
-            ON CONFLICT (guest_id) DO UPDATE SET decided_at = excluded.decided_at, done = excluded.done
+            ON CONFLICT (guest_id) DO UPDATE SET erasure_id = excluded.erasure_id, by = excluded.by,
+                decided_at = excluded.decided_at, done = excluded.done
             RETURNING number, decided_at
             """,
             decode: { rows throws(StoreError) in
