@@ -6,9 +6,10 @@ extension AuthBench {
     package struct NothingWaited: Error {}
 
     /// Executes statements in a transaction that is committed once `action` waits for it.
+    /// - Parameter more: executed while `action` waits, before the commit.
     /// - Throws: `NothingWaited` if `action` ended before.
     package func collide<T: Sendable>(
-        with statements: [SQL], _ action: @escaping @Sendable () async throws -> T
+        with statements: [SQL], then more: [SQL] = [], _ action: @escaping @Sendable () async throws -> T
     ) async throws -> T {
         let executed = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingOldest(1))
         let released = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingOldest(1))
@@ -17,6 +18,7 @@ extension AuthBench {
             for statement in statements { try await transaction.execute(statement) }
             executed.continuation.yield()
             for await _ in released.stream { break }
+            for statement in more { try await transaction.execute(statement) }
         }
         for await _ in executed.stream { break }
         async let answer = {

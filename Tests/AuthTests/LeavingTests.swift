@@ -227,6 +227,21 @@ import TestKit
         }
     }
 
+    /// An erasure locks the identity before its sessions.
+    @Test func aRenewalThatWaitsForAnErasureHoldsNoSession() async throws {
+        try await AuthBench.run { bench in
+            let login = try await bench.login(self.alice)
+            let id = self.alice.id()
+            let answer = try await bench.collide(
+                with: ["SELECT FROM auth.identities WHERE whisper_id = \(id) FOR UPDATE"],
+                then: ["SELECT FROM auth.sessions WHERE whisper_id = \(id) FOR UPDATE NOWAIT"]
+            ) {
+                await bench.send("session_refresh", AuthBench.privileged, session: login.session, token: login.token)
+            }
+            _ = try answer.refreshed()
+        }
+    }
+
     @Test func theStatementThatEntersTheLastPartEmptiesTheID() async throws {
         try await AuthBench.run { bench in
             let login = try await bench.login(self.alice)

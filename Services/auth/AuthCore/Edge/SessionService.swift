@@ -30,7 +30,9 @@ package struct SessionService: Sendable {
         let nonce = Bytes32(randomBytes(32))!
         let refreshed = try await atStore { () async throws(StoreError) in
             try await self.pool.persistently { transaction throws(StoreError) -> Refreshed? in
-                try await transaction.execute(IdentityTable.see(ownerOf: presented.hash, at: now))
+                _ = try await transaction.pipeline([
+                    IdentityTable.keep(ownerOf: presented.hash), IdentityTable.see(ownerOf: presented.hash, at: now),
+                ])
                 guard
                     let (old, nonce) = try await self.sessions.retire(
                         presented.hash, nonce: nonce, at: now, in: transaction)

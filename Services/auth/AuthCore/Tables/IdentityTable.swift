@@ -99,9 +99,19 @@ package struct IdentityTable: Sendable {
         }
     }
 
+    /// Keeps the owner of a session from being erased before the transaction's end.
+    ///
+    /// Comes before the session is locked: logins and erasures lock the identity first.
+    static func keep(ownerOf tokenHash: Bytes32) -> SQL {
+        """
+        SELECT FROM auth.identities i JOIN auth.sessions s ON s.whisper_id = i.whisper_id
+        WHERE s.token_hash = \(tokenHash) FOR KEY SHARE OF i
+        """
+    }
+
     /// The owner of a session that lives has been seen. Writes once a day.
     ///
-    /// Comes before the session is locked: logins lock the identity first.
+    /// Comes before the session is locked, too.
     static func see(ownerOf tokenHash: Bytes32, at now: StoreTime) -> SQL {
         """
         UPDATE auth.identities i SET seen_on = (\(now) AT TIME ZONE 'UTC')::date FROM auth.sessions s
