@@ -140,6 +140,23 @@ import Testing
         }
     }
 
+    /// An erasure locks the identity before reports about it.
+    @Test func aReviewThatWaitsForAnErasureHoldsNoReport() async throws {
+        try await AuthBench.run { bench in
+            let reporter = try await bench.login(self.alice)
+            _ = try await bench.login(self.mallory)
+            _ = try await self.report(bench, reporter, #""reason":"spam""#).reply("report_ack")
+            let id = try #require(UUIDText(try await bench.sql("SELECT id FROM auth.reports")))
+            let target = self.mallory.id()
+            let isKnown = try await bench.collide(
+                with: ["SELECT FROM auth.identities WHERE whisper_id = \(target) FOR UPDATE"],
+                then: ["SELECT FROM auth.reports WHERE target = \(target) FOR UPDATE NOWAIT"]
+            ) { try await bench.bans.review(id, .ban, note: nil, recording: AuditEvent(.operator, "reviewReport")) }
+            #expect(isKnown)
+            #expect(try await bench.sql("SELECT is_banned FROM auth.identities ORDER BY is_banned") == "f\nt")
+        }
+    }
+
     @Test func twentyReportsOfOneReporterMayBeOpen() async throws {
         try await AuthBench.run { bench in
             let reporter = try await bench.login(self.alice)

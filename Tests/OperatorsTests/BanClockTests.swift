@@ -46,4 +46,22 @@ import Testing
             #expect(try await bench.sql("SELECT count(*) FROM auth.bans") == "0")
         }
     }
+
+    /// An erasure locks the identity before its ban, and a new ban may move the end.
+    @Test func aBanWhoseIdentityIsLockedIsLeftToTheNextSweep() async throws {
+        try await AuthBench.run { bench in
+            _ = try await bench.login(self.alice)
+            let id = self.alice.id()
+            _ = try await bench.bans.ban(
+                .identity(id), reason: "x", until: .now - .seconds(1), recording: AuditEvent(.operator, "ban"))
+            try await bench.pool.withTransaction { transaction throws(StoreError) in
+                try await transaction.execute("SELECT FROM auth.identities WHERE whisper_id = \(id) FOR UPDATE")
+                try await bench.bans.sweep()
+            }
+            #expect(try await bench.sql("SELECT count(*) FROM auth.bans") == "1")
+            try await bench.bans.sweep()
+            #expect(try await bench.sql("SELECT count(*) FROM auth.bans") == "0")
+            #expect(try await bench.sql("SELECT is_banned FROM auth.identities") == "f")
+        }
+    }
 }

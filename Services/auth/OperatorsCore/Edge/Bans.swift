@@ -79,6 +79,7 @@ package struct Bans: Sendable {
             case .ban: .banned
             }
         let review = try await self.pool.persistently { transaction throws(StoreError) -> (isKnown: Bool, ban: Ban?) in
+            if decision == .ban { try await transaction.execute(ReportTable.lock(targetOf: report)) }
             guard
                 let about = try await self.reports.review(report, as: status, note: note, at: now, in: transaction)
             else { return (false, nil) }
@@ -158,11 +159,10 @@ package struct Bans: Sendable {
         // One question every time, and mostly the only one.
         guard try await self.bans.hasExpired(at: now, orRecent: since) else { return }
         let over = try await self.pool.persistently { transaction throws(StoreError) -> [KeyName] in
-            let principals = try await self.bans.expired(at: now, in: transaction)
+            let principals = try await self.bans.removeExpired(at: now, in: transaction)
             guard !principals.isEmpty else { return [] }
             for principal in principals {
                 _ = try await self.identities.unban(principal, in: transaction)
-                try await self.bans.remove(principal, in: transaction)
                 try await self.audit.add(
                     AuditEvent(.system, AuditEvent.banExpired, target: "\(principal)"), at: now, in: transaction)
             }

@@ -59,7 +59,7 @@ package struct BanTable: Sendable {
         return try row.next()
     }
 
-    /// Whether `expired` or `recent` would find something.
+    /// Whether `removeExpired` or `recent` would find something.
     package func hasExpired(at now: StoreTime, orRecent since: StoreTime) async throws(StoreError) -> Bool {
         try await self.pool.query(
             Statement(
@@ -71,22 +71,43 @@ package struct BanTable: Sendable {
                     """))
     }
 
-    /// Expired bans, a bounded number, locked until the commit. Bans that another process has locked are skipped.
-    package func expired(
+    /// Removes expired bans, a bounded number. Locks their identities and guests first, as erasures and bans do.
+    /// One that another transaction has locked is left to the next sweep.
+    package func removeExpired(
         at now: StoreTime, in transaction: borrowing Transaction
     ) async throws(StoreError) -> [PrincipalID] {
+        let limit = Int64(OperatorsLimits.sweepBatch)
         let identities = try await transaction.query(
-            """
-            SELECT whisper_id FROM auth.bans WHERE expires_at <= \(now)
-            LIMIT \(Int64(OperatorsLimits.sweepBatch)) FOR UPDATE SKIP LOCKED
-            """)
+            Statement<[WhisperID]>(
+                """
+                SELECT whisper_id FROM auth.identities WHERE whisper_id IN (
+                    SELECT whisper_id FROM auth.bans WHERE expires_at <= \(now) LIMIT \(limit))
+                FOR NO KEY UPDATE SKIP LOCKED
+                """, each: { row throws(StoreError) in try row.next() }))
         let guests = try await transaction.query(
-            """
-            SELECT guest_id FROM auth.guest_bans WHERE expires_at <= \(now)
-            LIMIT \(Int64(OperatorsLimits.sweepBatch)) FOR UPDATE SKIP LOCKED
-            """)
-        return try identities.map { row throws(StoreError) in .identity(try row.decode(0)) }
-            + guests.map { row throws(StoreError) in .guest(try row.decode(0)) }
+            Statement<[GuestID]>(
+                """
+                SELECT guest_id FROM auth.guests WHERE guest_id IN (
+                    SELECT guest_id FROM auth.guest_bans WHERE expires_at <= \(now) LIMIT \(limit))
+                FOR NO KEY UPDATE SKIP LOCKED
+                """, each: { row throws(StoreError) in try row.next() }))
+        guard !identities.isEmpty || !guests.isEmpty else { return [] }
+        // Under the locks: a ban may have got another end meanwhile.
+        var removing = Pipeline()
+        let freed = removing.add(
+            Statement<[PrincipalID]>(
+                """
+                DELETE FROM auth.bans WHERE whisper_id = ANY (\(identities)::int8[]) AND expires_at <= \(now)
+                RETURNING whisper_id
+                """, each: { row throws(StoreError) in .identity(try row.next()) }))
+        let freedGuests = removing.add(
+            Statement<[PrincipalID]>(
+                """
+                DELETE FROM auth.guest_bans WHERE guest_id = ANY (\(guests)::uuid[]) AND expires_at <= \(now)
+                RETURNING guest_id
+                """, each: { row throws(StoreError) in .guest(try row.next()) }))
+        let answers = try await transaction.pipeline(removing)
+        return try answers[freed] + answers[freedGuests]
     }
 
     /// Identities and guests that were banned after `since`, with their epochs.

@@ -111,6 +111,16 @@ package struct ReportTable: Sendable {
         return max(try changed[removed], try changed[cleared])
     }
 
+    /// Locks the target of a report that is to be banned.
+    ///
+    /// Comes before the report is locked: erasures lock the identity first.
+    static func lock(targetOf id: UUIDText) -> SQL {
+        """
+        SELECT FROM auth.identities WHERE whisper_id = (
+            SELECT target FROM auth.reports WHERE id = \(PostgresUUID(id))) FOR NO KEY UPDATE
+        """
+    }
+
     /// Stores a review, in place of an earlier one.
     /// - Returns: the report's target and reason; nil if there is no such report.
     package func review(
