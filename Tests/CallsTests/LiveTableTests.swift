@@ -13,7 +13,7 @@ import Testing
 
 /// Conversations in a real Postgres, read with the rights that the migrations granted and no more.
 @Suite struct LiveTableTests {
-    private static let quiet = Logger(label: "calls-tests", factory: { _ in SwiftLogNoOpLogHandler() })
+    static let quiet = Logger(label: "calls-tests", factory: { _ in SwiftLogNoOpLogHandler() })
 
     @Test func whatIsWrittenComesBackWhole() async throws {
         var (bench, listener) = try LiveBench.joined()
@@ -139,12 +139,16 @@ import Testing
     }
 
     static func run(_ body: (PostgresConnection) async throws -> Void) async throws {
+        try await self.run { connection, _ in try await body(connection) }
+    }
+
+    static func run(_ body: (PostgresConnection, TestDatabase) async throws -> Void) async throws {
         try await TestDatabase.with("live", prepare: self.migrate) { database in
             let connection = PostgresConnection(
                 PostgresConfiguration(url: database.url(user: "whisper_calls"), applicationName: "calls-tests"),
                 logger: Self.quiet)
             try await connection.connect()
-            try await body(connection)
+            try await body(connection, database)
         }
     }
 

@@ -1,12 +1,13 @@
 @testable import ConversationsCore
 import ClusterContract
 import Contract
+import LocalStack
 import Participants
-import Store
 import TestKit
 import Testing
 
 @testable import Jobs
+@testable import Store
 
 /// Lines and shares in a real Postgres, with the rights that the migrations granted and no more.
 @Suite struct TranscriptTableTests {
@@ -208,10 +209,36 @@ import Testing
         }
     }
 
+    /// Lines are stored and deleted in this order, too.
+    @Test func anErasureLocksTranscriptsBeforeTheirBytes() async throws {
+        try await Store.run { store in
+            #expect(try await store.keep([store.bench.line(1)]) == 1)
+            let pool = PostgresPool(
+                PostgresConfiguration(
+                    url: store.database.url(user: "whisper_calls"), applicationName: "calls-erasure"),
+                connections: 1, logger: LiveTableTests.quiet)
+            let erasure = OpenErasure(
+                id: .random(), principal: .identity(store.bench.phone.id), withdraws: false, isSettled: true)
+            for statement: SQL in ["BEGIN", "SELECT FROM calls.transcripts FOR UPDATE"] {
+                try await store.connection.execute(statement)
+            }
+            async let erased = ErasedConversations(pool, bus: MemoryBus()).erase(erasure)
+            try await waitUntil("the erasure waits", within: .seconds(5)) {
+                try await store.database.run("SELECT count(*) > 0 FROM pg_locks WHERE NOT granted") == "t"
+            }
+            for statement: SQL in ["SELECT FROM calls.kept_bytes FOR UPDATE NOWAIT", "COMMIT"] {
+                try await store.connection.execute(statement)
+            }
+            #expect(try await erased.removed == 1)
+            pool.close()
+        }
+    }
+
     /// A conversation whose phone holds a stream that is kept for 30 days.
     struct Store {
         let bench: LiveBench
         let connection: PostgresConnection
+        let database: TestDatabase
         var stored: LiveMachine { self.bench.conversation }
         var content: LiveFacts.Content {
             .init(conversation: self.bench.id, content: self.bench.conversation.stream!.content)
@@ -221,8 +248,8 @@ import Testing
             var bench = try LiveBench.created { $0["transcriptDays"] = 30 }
             try #require(try bench.send("live_start", bench.starting(), as: bench.phone).type == "live_started")
             let begun = bench
-            try await LiveTableTests.run { connection in
-                let store = Store(bench: begun, connection: connection)
+            try await LiveTableTests.run { connection, database in
+                let store = Store(bench: begun, connection: connection, database: database)
                 try await store.write(nil, begun.conversation)
                 let loaded = try await LiveTable.load([begun.id], on: connection)
                 #expect(loaded.first?.stream?.transcriptDays == 30)

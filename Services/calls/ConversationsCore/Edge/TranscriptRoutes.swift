@@ -90,7 +90,11 @@ package struct TranscriptRoutes: Sendable {
         let (identity, conversation) = try await self.caller(request, context)
         let content = try Self.content(of: conversation, context)
         try await self.requireMember(identity, of: conversation)
-        try await self.run(TranscriptTable.delete(content))
+        _ = try await self.stored { () async throws(StoreError) in
+            try await self.pool.persistently { transaction throws(StoreError) in
+                try await transaction.execute(TranscriptTable.delete(content))
+            }
+        }
         return .answer(TranscriptOperations.done)
     }
 

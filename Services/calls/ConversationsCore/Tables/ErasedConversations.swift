@@ -78,10 +78,15 @@ package struct ErasedConversations: ErasedRows {
     /// Lines that stay count for another member of the profile. Without a member they go with their conversation.
     private static func passOnBytes(of identity: WhisperID) -> SQL {
         """
-        WITH kept AS MATERIALIZED (
+        WITH held AS MATERIALIZED (
+            -- Before the bytes, as where lines are stored and deleted: two orders would be a deadlock.
+            SELECT FROM calls.transcripts WHERE identity = \(identity)
+            ORDER BY conversation_id, content_id FOR NO KEY UPDATE
+        ), kept AS MATERIALIZED (
             SELECT k.profile_id, k.bytes,
                 (SELECT min(m.whisper_id) FROM auth.profile_membership m WHERE m.profile_id = k.profile_id) AS heir
-            FROM calls.kept_bytes k WHERE k.identity = \(identity) ORDER BY k.profile_id FOR UPDATE OF k
+            FROM calls.kept_bytes k WHERE k.identity = \(identity) AND (SELECT count(*) FROM held) >= 0
+            ORDER BY k.profile_id FOR UPDATE OF k
         ), passed AS (
             INSERT INTO calls.kept_bytes AS mine (profile_id, identity, bytes)
             SELECT profile_id, heir, bytes FROM kept WHERE heir IS NOT NULL
