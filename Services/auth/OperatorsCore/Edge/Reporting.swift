@@ -39,7 +39,7 @@ package struct Reporting: Sendable {
         }
         let id = Evidence.reportID(for: question)
         let isVerified = if let message = report.evidence { try await self.views.knows(message) } else { false }
-        return try await self.pool.withTransaction { transaction throws(StoreError) in
+        return try await self.pool.persistently { transaction throws(StoreError) in
             if let refusal = try await self.identities.refusal(of: session.caller, in: transaction) { return refusal }
             let filing = try await self.reports.add(
                 id, by: reporter, report, evidence: report.evidence?.signedPart(), isVerified: isVerified,
