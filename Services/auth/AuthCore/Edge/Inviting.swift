@@ -44,7 +44,23 @@ package struct Inviting: Sendable {
         await self.limiter.admit(Rates.invitations(perDay: self.perDay), "\(identity)")
     }
 
+    /// An invitation that is surely not made is none of the day's.
     package func invite(for life: Duration, by caller: Caller) async throws(StoreError) -> Invitation {
+        do throws(StoreError) {
+            let invitation = try await self.make(for: life, by: caller)
+            if case .made = invitation {} else { await self.giveBack(caller.identity) }
+            return invitation
+        } catch {
+            if error != .outcomeUnknown { await self.giveBack(caller.identity) }
+            throw error
+        }
+    }
+
+    private func giveBack(_ identity: WhisperID) async {
+        await self.limiter.giveBack(Rates.invitations(perDay: self.perDay), "\(identity)")
+    }
+
+    private func make(for life: Duration, by caller: Caller) async throws(StoreError) -> Invitation {
         let token = InvitationToken(random: randomBytes(InvitationToken.byteCount))
         let (hash, now) = (SHA256.hash(token.bytes), self.clock.store)
         let inviter = self.keepsInviters ? caller.identity : nil
