@@ -106,7 +106,8 @@ package struct ErasureSweep<Rows: ErasedRows>: Sendable {
             """
             SELECT erasure_id, whisper_id, guest_id, withdraws, decided_at <= \(StoreTime.now - settledAfter)
             FROM auth.erasures_unfinished
-            WHERE NOT \(Rows.part.rawValue) = ANY (done) ORDER BY guest_id IS NOT NULL, decided_at LIMIT \(Int64(ErasureLimits.openPerSweep))
+            WHERE NOT \(Rows.part.rawValue) = ANY (done)
+            ORDER BY guest_id IS NOT NULL, is_guests_own, decided_at LIMIT \(Int64(ErasureLimits.openPerSweep))
             """,
             each: { row throws(StoreError) in
                 let id = UUIDText(try row.next(PostgresUUID.self))
@@ -129,6 +130,7 @@ package enum ErasureLimits {
     /// Rows of one table that one statement erases.
     package static let portion = 1_000
     package static let portionsPerSweep = 20
-    /// Erasures that one sweep looks at: those of identities first, and the oldest among them. Strangers may be any number of guests.
+    /// Erasures that one sweep looks at: those of identities first, and the oldest among them.
+    /// Strangers may be any number of guests: what these have asked for comes last.
     package static let openPerSweep = 100
 }

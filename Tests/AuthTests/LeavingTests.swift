@@ -216,6 +216,24 @@ import TestKit
         }
     }
 
+    /// Strangers make as many of these as they like.
+    @Test func aGuestsOwnErasureIsNeverLate() async throws {
+        try await AuthBench.run { bench in
+            func oldest() async throws -> Int64 {
+                try await FinishedErasures(bench.pool).open(at: .at(.now)).oldestSeconds
+            }
+            try await bench.sql(
+                """
+                INSERT INTO auth.erasures (erasure_id, guest_id, sent_mail, by, decided_at)
+                VALUES (gen_random_uuid(), gen_random_uuid(), 'keep', 'guest', now() - interval '1 day')
+                """)
+            #expect(try await FinishedErasures(bench.pool).open(at: .at(.now)).count == 1)
+            #expect(try await oldest() == 0)
+            try await bench.sql("UPDATE auth.erasures SET by = 'operator'")
+            #expect(try await oldest() > 80_000)
+        }
+    }
+
     @Test func aBannedGuestIsNotForgotten() async throws {
         try await AuthBench.run { bench in
             let proof = try await bench.prove(self.alice)

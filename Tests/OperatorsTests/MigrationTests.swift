@@ -12,6 +12,7 @@ import Testing
                 "8 guests", "9 profiles", "10 strangers", "11 evidence",
                 "12 invitations", "13 erasures", "14 clients", "15 shared tokens",
                 "16 held about", "17 audit end", "18 wake secrets", "19 rate classes", "20 doors", "21 guest erasures",
+                "22 guests own",
             ])
     }
 }

@@ -166,5 +166,6 @@ package struct Auth: Sendable {
         Migration(version: 19, name: "rate classes", sql: PackageResources._19_rate_classes_sql),
         Migration(version: 20, name: "doors", sql: PackageResources._20_doors_sql),
         Migration(version: 21, name: "guest erasures", sql: PackageResources._21_guest_erasures_sql),
+        Migration(version: 22, name: "guests own", sql: PackageResources._22_guests_own_sql),
     ]
 }
