@@ -218,7 +218,8 @@ import LocalStack
     }
 
     @Test func endedInvitationsGoAfterThirtyDays() async throws {
-        try await AuthBench.run { bench in
+        // A process would sweep, too.
+        try await AuthBench.run(instances: 0) { bench in
             _ = try await bench.invite(for: .seconds(60))
             _ = try await bench.invite(for: .seconds(86_400 * 40))
             bench.wait(.seconds(86_400 * 30))
