@@ -1,4 +1,4 @@
-# Two builds: .build/release is what runs and is measured, .build/debug is what is tested. Settings of `make run` are in
+# Two builds: .build/debug is what runs here and is tested, .build/release is what is measured and shipped. Settings of `make run` are in
 # Tools/LocalCluster/Settings.swift.
 
 SHELL := /bin/bash
@@ -81,9 +81,9 @@ build: dependencies
 
 # Servers are installed while the compiler works.
 run: headers
-	@echo '· building what runs (release); the first time takes a few minutes'
-	@$(call beside,./deploy/install-dependencies.sh run,export WHISPER_BUILD=run; $(BUILD))
-	@$(PROGRAMS)/whisper-local
+	@echo '· building what runs; the first time takes a few minutes'
+	@$(call beside,./deploy/install-dependencies.sh run,export WHISPER_BUILD=run; $(LOCKED) && $(SWIFT) build $(LEAN))
+	@.build/debug/whisper-local
 
 SOURCES := Package.swift Services Shared Clients Tools TestSupport Tests
 
@@ -171,8 +171,8 @@ simulate: dependencies
 
 # The token comes from ADMIN_TOKEN or VIEWER_TOKEN, the address from OPS_PORT if it is not the usual one.
 admin: dependencies
-	@$(BUILD) --product whisper-admin >/dev/null
-	@WHISPER_OPS_URL=$${WHISPER_OPS_URL:-http://127.0.0.1:$${OPS_PORT:-8081}} $(PROGRAMS)/whisper-admin $(ARGS)
+	@$(LOCKED) && $(SWIFT) build $(LEAN) --product whisper-admin >/dev/null
+	@WHISPER_OPS_URL=$${WHISPER_OPS_URL:-http://127.0.0.1:$${OPS_PORT:-8081}} .build/debug/whisper-admin $(ARGS)
 
 documents: test-dependencies
 	@$(LOCKED) && $(SWIFT) build $(LEAN)
