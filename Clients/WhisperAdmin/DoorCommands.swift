@@ -85,7 +85,9 @@ struct InviteCommand: AsyncParsableCommand {
     func validate() throws {
         guard Limits.invitationUses.contains(self.uses) else { throw ValidationError("--uses has to be 1 to 1000.") }
         guard (1...90).contains(self.days) else { throw ValidationError("--days has to be 1 to 90.") }
-        guard self.host.map(Self.isAddress) ?? true else { throw ValidationError("--host has to be HOST or HOST:PORT.") }
+        guard self.host.map(Self.isAddress) ?? true else {
+            throw ValidationError("--host has to be HOST or HOST:PORT.")
+        }
     }
 
     func run() async throws {

@@ -23,7 +23,7 @@ extension Verb {
         [
             Field(
                 "erasureId", .uuid, .optional,
-                about: "Absent: the server had refused a login of this connection because the identity was erased before."),
+                about: "Absent: the server had refused a login because the identity was erased before."),
             Field(
                 "isWiped", .bool, .optional,
                 about: "With `wipe`. `false`: a file could not be deleted. The identity is erased all the same."),

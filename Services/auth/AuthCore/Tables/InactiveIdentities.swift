@@ -12,17 +12,17 @@ enum InactiveIdentities {
         let notice = Duration.seconds(AuthLimits.inactivityNoticeDays * 86_400)
         return Statement(
             """
-                WITH before AS (SELECT days FROM auth.inactivity)
-                INSERT INTO auth.inactivity AS known (days, since, counted_at) VALUES (\(days), \(now), \(now))
-                ON CONFLICT (is_only) DO UPDATE SET
-                    since = CASE
-                        WHEN known.counted_at <= \(now - AuthLimits.inactivityBreakMax) THEN greatest(
-                            excluded.since + (excluded.counted_at - known.counted_at), \(now + Limits.sessionTTL))
-                        WHEN known.days = excluded.days THEN known.since
-                        ELSE greatest(excluded.since, known.since) END,
-                    days = excluded.days, counted_at = excluded.counted_at
-                RETURNING since <= \(now - notice), (SELECT days::int8 FROM before)
-                """,
+            WITH before AS (SELECT days FROM auth.inactivity)
+            INSERT INTO auth.inactivity AS known (days, since, counted_at) VALUES (\(days), \(now), \(now))
+            ON CONFLICT (is_only) DO UPDATE SET
+                since = CASE
+                    WHEN known.counted_at <= \(now - AuthLimits.inactivityBreakMax) THEN greatest(
+                        excluded.since + (excluded.counted_at - known.counted_at), \(now + Limits.sessionTTL))
+                    WHEN known.days = excluded.days THEN known.since
+                    ELSE greatest(excluded.since, known.since) END,
+                days = excluded.days, counted_at = excluded.counted_at
+            RETURNING since <= \(now - notice), (SELECT days::int8 FROM before)
+            """,
             decode: { rows throws(StoreError) in
                 var row = rows[0]
                 return (try row.next(), try row.next())
