@@ -102,7 +102,7 @@ final class CoreHost: Sendable {
         }
         if let kept { return kept }
         while true {
-            let text = try #require(await self.core.nextEvent(within: .seconds(30)), "the core was closed")
+            let text = try #require(await self.core.nextEvent(within: .seconds(120)), "the core was closed")
             try #require(!text.isEmpty, "no event \(type)")
             let event = try #require(try JSON(parsing: Array(text.utf8))["event"])
             let definition = try #require(EventDefinition.all.first { $0.type == event["type"]?.string })
