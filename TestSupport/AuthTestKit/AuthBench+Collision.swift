@@ -2,7 +2,7 @@ package import Store
 import Synchronization
 
 extension AuthBench {
-    /// What should have waited for the transaction did not.
+    /// The action of `collide` ended while the transaction was open.
     package struct NothingWaited: Error {}
 
     /// Executes statements in a transaction that is committed once `action` waits for it.
