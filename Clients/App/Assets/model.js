@@ -223,6 +223,8 @@ export class Open {
   #stale = new Map();
   /** Numbers of messages that have disappeared during a read. @type {Set<number>} */
   #gone = new Set();
+  /** Calls noted during a read. @type {any[]} */
+  #noted = [];
   #draftTimer;
   #clientId = "";
   /** The number of the newest message that the daemon was told is read. */
@@ -331,6 +333,7 @@ export class Open {
       for (const message of this.#stale.values()) this.#put(message);
       this.#stale.clear();
       this.#isReading = false;
+      for (const note of this.#noted.splice(0)) this.note(note);
       this.#model.changed();
     });
     this.#turn = read.catch(() => { this.#isReading = false; });
@@ -351,7 +354,8 @@ export class Open {
 
   /** Something happened behind the latest message. */
   note(note) {
-    if (!this.hasNewer && !this.notes.some((each) => noteKey(each) === noteKey(note))) this.notes.push(note);
+    if (this.#isReading) this.#noted.push(note);
+    else if (!this.hasNewer && !this.notes.some((each) => noteKey(each) === noteKey(note))) this.notes.push(note);
   }
 
   /** Notes go with the messages around them. */

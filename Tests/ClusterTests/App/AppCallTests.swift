@@ -152,6 +152,19 @@ import Testing
         }
     }
 
+    /// Hanging up shows the chat at once. The page reads it before the core has noted the call, and gets the answer after.
+    @Test func aCallThatIsNotedDuringAReadStands() async throws {
+        try await self.callers { ann, bob in
+            try await ann.browser.click("#phone")
+            try await bob.isCalled(by: "Ann")
+            try await ann.browser.value(of: AppWindow.readingBeforeTheEnd)
+            try await ann.browser.click("#hang-up")
+            try await ann.shows("the call") {
+                try await ann.texts("#pane .event").map { $0.hasSuffix(" · Voice call, cancelled") } == [true]
+            }
+        }
+    }
+
     private static func somebodyElseHearsThatOneIsBusy(_ bob: AppWindow) async throws {
         let folder = try TemporaryFolder(named: "carol")
         defer { folder.remove() }
@@ -294,6 +307,27 @@ extension AppWindow {
             const isStart = path.startsWith("/rpc") && JSON.parse(options.body).method === "call_start";
             if (isStart) await new Promise((go) => window.held.push(go));
             return window.asking(path, options);
+        };
+        """
+
+    /// A fetch that ends a call when the chat has been read, and gives what was read when the list is read after the call's end.
+    static let readingBeforeTheEnd = """
+        const [read, noted] = [Promise.withResolvers(), Promise.withResolvers()];
+        let isOver = false;
+        const asking = window.fetch;
+        window.fetch = async (path, options) => {
+            const method = path.startsWith("/rpc") && JSON.parse(options.body).method;
+            if (method === "call_end") {
+                await read.promise;
+                isOver = true;
+            }
+            if (method === "chat_list" && isOver) noted.resolve();
+            const answer = await asking(path, options);
+            if (method === "chat_get") {
+                read.resolve();
+                await noted.promise;
+            }
+            return answer;
         };
         """
 
