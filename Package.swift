@@ -271,16 +271,19 @@ let package = Package(
         .executableTarget(
             name: "WhisperTerminal",
             dependencies: [
-                "WhisperClient", "WhisperCore", "TerminalText", "Contract", "CQREncode", "CAppAssets", arguments,
-                nioCore, nioHTTP, nioPosix,
+                "WhisperClient", "WhisperCore", "TerminalText", "Contract", "CQREncode", "CAppAssets",
+                "PlainSource", arguments, nioCore, nioHTTP, nioPosix,
             ],
             path: "Clients/WhisperTerminal", swiftSettings: strict),
         // The page of `whisper app`.
         .target(name: "CAppAssets", path: "Clients/App/Embedded"),
         // The pages in a browser. Calls serves them.
         .target(
-            name: "WebPages", dependencies: ["Contract", "ServerCrypto", "CWebAssets"], path: "Clients/Web",
+            name: "WebPages", dependencies: ["Contract", "ServerCrypto", "CWebAssets", "PlainSource"],
+            path: "Clients/Web",
             exclude: ["Assets", "Embedded"], swiftSettings: strict),
+        // Scripts and styles without comments and spaces, for both.
+        .target(name: "PlainSource", path: "Clients/PlainSource", swiftSettings: strict),
         // Their sources. In C, because a Swift literal of all these bytes takes 20 s to compile.
         .target(name: "CWebAssets", path: "Clients/Web/Embedded"),
         .executableTarget(
@@ -389,7 +392,7 @@ let package = Package(
                 "CallsCore", "ConversationsCore", "RoomsCore", "Participants", "Jobs", "Contract", "ClusterContract",
                 "Bus", "Store", "ServerCrypto", "Telemetry", "TestKit", "LocalStack", log,
             ]),
-        tests("WebPagesTests", ["WebPages"]),
+        tests("WebPagesTests", ["WebPages", "PlainSource"]),
         // The service auth with both of its cores, for the tests of either.
         .target(
             name: "AuthTestKit",
@@ -434,6 +437,7 @@ let package = Package(
             "ClientTests",
             [
                 "WhisperClient", "WhisperCore", "WhisperTerminal", "WhisperAdmin", "TerminalText", "SQLite", "CSQLite",
+                "PlainSource",
                 "Contract", "ClusterContract", "LocalStack", "TestKit",
             ]),
         .testTarget(
@@ -488,7 +492,10 @@ let isBuilt: ((Target) -> Bool)? =
         }
     case "measure": { target in target.name != "Simulation" && !target.path!.hasPrefix("Tests/") }
     case "test": { target in target.name != "LoadTool" }
-    case "services": { target in ["Shared/", "Services/", "Clients/Web"].contains { target.path!.hasPrefix($0) } }
+    case "services":
+        { target in
+            ["Shared/", "Services/", "Clients/Web", "Clients/PlainSource"].contains { target.path!.hasPrefix($0) }
+        }
     default: nil
     }
 

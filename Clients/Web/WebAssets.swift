@@ -1,5 +1,6 @@
 import CWebAssets
 import Contract
+import PlainSource
 import ServerCrypto
 
 /// A page in a browser, or a file that a page loads, as the browser gets it.

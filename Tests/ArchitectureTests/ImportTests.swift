@@ -60,9 +60,10 @@ private enum Architecture {
         "TerminalText": [],
         "WhisperTerminal": nio.union([
             "WhisperClient", "WhisperCore", "TerminalText", "Contract", "Logging", "ArgumentParser",
-            "FoundationEssentials", "NIOHTTP1", "CQREncode", "CAppAssets",
+            "FoundationEssentials", "NIOHTTP1", "CQREncode", "CAppAssets", "PlainSource",
         ]),
-        "WebPages": ["Contract", "ServerCrypto", "CWebAssets"],
+        "PlainSource": [],
+        "WebPages": ["Contract", "ServerCrypto", "CWebAssets", "PlainSource"],
         "WhisperAdmin": ["Contract", "TerminalText", "ArgumentParser", "Foundation", "FoundationNetworking"],
         // Starting and loading real servers
         "ContractTool": ["Contract", "ContractDocuments", "Foundation"],

@@ -1,5 +1,6 @@
 import CAppAssets
 import Contract
+import PlainSource
 import WhisperClient
 
 /// The page of `whisper app` and the files that it loads. The folder `Clients/App/Assets` has them.
@@ -20,29 +21,19 @@ enum AppAssets {
         var next = app_assets()!
         while let name = next.pointee.name {
             let name = String(cString: name)
-            let type = Self.types[String(name.split(separator: ".").last ?? "")]
+            let kind = String(name.split(separator: ".").last ?? "")
             let source = Array(String(cString: next.pointee.text).utf8)
-            files[name] = File(
-                type: type ?? "application/octet-stream",
-                bytes: name.hasSuffix(".js") ? Self.bare(source) : source)
+            let bytes =
+                switch kind {
+                case "js": PlainSource.bare(source)
+                case "css": PlainSource.bareStyle(source)
+                default: source
+                }
+            files[name] = File(type: Self.types[kind] ?? "application/octet-stream", bytes: bytes)
             next += 1
         }
         return files
     }()
-
-    /// A script without indentation, empty lines and lines that are comments alone: no browser needs those. In the sources a
-    /// block of comments fills its lines, and no text goes over several.
-    private static func bare(_ source: [UInt8]) -> [UInt8] {
-        var isComment = false
-        let lines = source.split(separator: UInt8(ascii: "\n")).map { $0.drop { $0 == UInt8(ascii: " ") } }.filter {
-            line in
-            isComment = isComment || line.starts(with: "/*".utf8)
-            guard isComment else { return !line.isEmpty && !line.starts(with: "//".utf8) }
-            isComment = !line.suffix(2).elementsEqual("*/".utf8)
-            return false
-        }
-        return Array(lines.joined(separator: [UInt8(ascii: "\n")]))
-    }
 
     /// A hash of all files. It differs between releases that differ in any of them.
     static let hash: String = {
