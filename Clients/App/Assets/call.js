@@ -96,6 +96,8 @@ class Call {
   #timer;
   /** Counts what was wished to be shown: the last wish stands. */
   #wish = 0;
+  /** The latest choice of a microphone. */
+  #choice;
   /** When frames last came. */
   #grown = 0;
   #counts = { frames: 0, lost: 0, packets: 0 };
@@ -248,7 +250,8 @@ class Call {
   }
 
   async listen(deviceId) {
-    await this.#take("audio", { audio: { deviceId: { exact: deviceId } } });
+    const choice = (this.#choice = {});
+    await this.#take("audio", { audio: { deviceId: { exact: deviceId } } }, undefined, () => this.#choice === choice);
   }
 
   /** @param {"" | "camera" | "screen"} what @param {string} [deviceId] */
@@ -312,6 +315,10 @@ export class Calls {
   #bar;
   /** Events and our own steps, one after the other. */
   #turn = Promise.resolve();
+  /** Another window has taken over. */
+  #isClosed = false;
+  /** Calls that ended here since the last reading began. @type {Set<string>} */
+  #over = new Set();
 
   /** @param {import("./model.js").Model} model @param {{bar: Element, go: () => void, left: (chat: string) => void}} shell */
   constructor(model, shell) {
@@ -321,15 +328,21 @@ export class Calls {
   }
 
   #step(work) {
-    return (this.#turn = this.#turn.then(work).catch((error) => console.warn(error)));
+    return (this.#turn = this.#turn.then(() => this.#isClosed || work()).catch((error) => console.warn(error)));
   }
 
   /** After a reload a call still rings. One that this window was in has lost its media. */
   read() {
     return this.#step(async () => {
-      const { calls } = await seated("call_list");
+      this.#over.clear();
+      const listed = (await seated("call_list")).calls;
+      if (this.#isClosed) return;
+      const calls = listed.filter(({ callId }) => !this.#over.has(callId));
       const found = (call) => calls.find(({ callId }) => callId === call.callId);
-      if (this.now?.callId && !found(this.now)) this.#end("cut");
+      const { now } = this;
+      // The answer to a call may have been missed, and is not told again.
+      if (now?.callId && !found(now)) this.#end("cut");
+      else if (["calling", "ringing"].includes(now?.state) && found(now)?.stage === "talking") this.#end("cut", true);
       // Another program has answered it, if it is there.
       if (this.#rings && found(this.#rings)?.stage !== "ringing") this.#missed(!found(this.#rings));
       for (const call of calls) {
@@ -528,6 +541,7 @@ export class Calls {
   /** One of theirs that this window has not taken may be talked in by another program: it is declined only while it rings here. */
   async #drop({ callId, isOwn, isHeld }, reason) {
     if (!callId) return;
+    this.#over.add(callId);
     const end = reason ? { callId, reason } : { callId };
     const ringsHere = async () => (await rpc("call_list")).calls.some((each) => each.callId === callId && each.stage === "ringing");
     try {
@@ -558,6 +572,7 @@ export class Calls {
 
   /** Another window has taken over. */
   close() {
+    this.#isClosed = true;
     if (this.#rings) this.#stopRinging();
     if (!this.now) return;
     this.#quiet(this.now);

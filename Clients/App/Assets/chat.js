@@ -68,7 +68,7 @@ export class ChatView {
     new ResizeObserver(() => {
       if (this.#isAtEnd) this.#scroll.scrollTop = this.#scroll.scrollHeight;
     }).observe(this.#scroll);
-    this.#end = signButton("down", words.toEnd(0), () => this.#toEnd(), { class: "sign to-end", hidden: true });
+    this.#end = signButton("down", words.toEnd(0), () => this.#toEnd().catch((error) => this.#refuse(error.message)), { class: "sign to-end", hidden: true });
     this.#end.append(el("span", { "aria-hidden": "true" }));
     this.#bar = el("div", { class: "bar" });
     this.#calls = ["phone", "video"].map((sign) => signButton(sign, words.call[sign], () => call(sign === "video"), { id: sign, hidden: true }));
@@ -176,7 +176,7 @@ export class ChatView {
     const bars = {
       stranger: () => [el("p", {}, words.stranger), el("p", { class: "code" }, whisperId), el("div", { class: "buttons" },
         button(words.accept, order("request_accept"), { class: "main", id: "accept" }),
-        button(words.reject, () => order("request_reject")().then(() => this.#pane.querySelector(".back").click())),
+        button(words.reject, () => order("request_reject")().then(() => this.#open.isOpen && this.#pane.querySelector(".back").click())),
         button(words.block, order("contact_block")),
         button(words.blockAndReport, async () => {
           const latest = this.#open.messages.findLast(({ direction }) => direction === "in");
@@ -263,7 +263,7 @@ export class ChatView {
     const author = isOwn ? words.you : `${this.#model.nameOf(message.chat)}:`;
     const body = this.#body(message);
     const [mark, name] = words.states[message.state] ?? [];
-    const isShown = isLastOwn || ["expired", "failed"].includes(message.state);
+    const isShown = isLastOwn || message.failedMembers || ["expired", "failed"].includes(message.state);
     return [
       el("span", { class: !isOwn && message.groupId ? "author" : "unseen" }, bdi(author)), " ", message.replyTo ? this.#quote(message) : "", body, " ",
       el("footer", {},
@@ -324,6 +324,7 @@ export class ChatView {
     if (message.state === "expired") {
       return [...sentence(words.expired, { name: this.#model.nameOf(this.#open.chat) }), " ", !message.attachment && button(words.sendAgain, () => this.#again(message))];
     }
+    if (message.state !== "failed" && message.failedMembers) return `${name} · ${words.notForAll(message.failedMembers)}`;
     if (message.state !== "failed") return el("span", { "aria-hidden": "true" }, name);
     const retry = button(words.tryAgain, () => rpc("message_retry", { chat: this.#open.chat }).catch((error) => this.#refuse(error.message)));
     return [name, ": ", words.reasons[message.reason] ?? message.reason, " ", message.reason !== "cancelled" && retry];
@@ -396,6 +397,7 @@ export class ChatView {
 
   async #toEnd() {
     if (this.#open.hasNewer) await this.#open.readEnd();
+    if (!this.#open.isOpen) return;
     this.#isAtEnd = true;
     this.#scroll.scrollTop = this.#scroll.scrollHeight;
     this.#scrolled();
@@ -529,7 +531,7 @@ export class ChatView {
     const { give } = await this.#filing();
     const { record } = await import("./voice.js");
     this.#isAtEnd = true;
-    await record((note) => give(this.#open, note)).catch((error) => this.#refuse(error.message));
+    await record((note) => give(this.#open, note), () => this.#open.isOpen).catch((error) => this.#refuse(error.message));
   }
 
   // MARK: Writing
@@ -578,8 +580,12 @@ export class ChatView {
         await this.#open.send(text, about?.message);
       }
     } catch (error) {
+      // It is still an answer, or an edit: sent again as it stands, it would be a message of its own.
+      const typed = this.#text.value;
+      if (about) this.#write(about);
       // What was typed meanwhile stays behind it.
-      this.#text.value = this.#text.value ? `${text}\n${this.#text.value}` : text;
+      this.#text.value = typed ? `${text}\n${typed}` : text;
+      if (!about?.isEdit) this.#open.keepDraft(this.#text.value);
       this.#refuse(`${words.notSent} ${error.message}`);
     }
     this.#isSending = false;

@@ -27,8 +27,9 @@ export function addPerson(model, done) {
   const addBy = async (way) => {
     const called = name.input.value.trim();
     const { contact } = await ask("contact_add", { ...way, ...(called ? { name: called } : {}) });
+    const isHere = shown.element.open;
     shown.close();
-    done(contact.whisperId);
+    if (isHere) done(contact.whisperId);
   };
   const submit = async (event) => {
     event.preventDefault();
@@ -107,12 +108,28 @@ export async function settings(state, model, { quit, notices }) {
     sure, el("div", { class: "buttons" }, button(words.quit, quit, { id: "quit" })));
 }
 
+/** Changes reach the daemon in the order in which they were made. @param {() => any} work */
+function inTurn(work) {
+  let turn = Promise.resolve();
+  return () => (turn = turn.then(work, work));
+}
+
 export function choice(label, options, value, change, props = {}) {
-  const select = el("select", { ...props, change: () => change(select.value) }, options.map(([name, text]) => el("option", { value: name, selected: name === value }, text)));
+  const select = el("select", { ...props, change: inTurn(() => change(select.value)) }, options.map(([name, text]) => el("option", { value: name, selected: name === value }, text)));
   return el("label", { class: "row" }, el("span", {}, label), select);
 }
 
 export function toggle(label, value, change) {
-  const box = el("input", { type: "checkbox", checked: value, change: () => change(box.checked) });
+  let kept = value;
+  const box = el("input", { type: "checkbox", checked: value, change: inTurn(async () => {
+    const wish = box.checked;
+    try {
+      await change(wish);
+      kept = wish;
+    } catch (error) {
+      box.checked = kept;
+      say(error.message);
+    }
+  }) });
   return el("label", { class: "row" }, el("span", {}, label), box);
 }

@@ -215,14 +215,16 @@ class Line {
     this.#waiting.push(event);
     if (this.#waiting.length > 1) return;
     const give = () => {
+      if (this.isOver || this.#waiting.length === 0) return;
       const events = this.#waiting.splice(0);
       this.#undrawn += events.length;
       this.#reader.came(events);
       if (this.#undrawn >= ackedAtOnce) this.#acknowledge();
       else this.#timer ??= setTimeout(() => this.#acknowledge(), ackedWithin);
     };
-    if (document.hidden) setTimeout(give, 1_000);
-    else requestAnimationFrame(give);
+    // A window that is hidden has no frames, also no one that was asked for before.
+    requestAnimationFrame(give);
+    setTimeout(give, 1_000);
   }
 
   #acknowledge() {

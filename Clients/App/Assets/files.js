@@ -102,6 +102,8 @@ class Row {
   #url;
   #isSeen = false;
   #isAsked = false;
+  /** Whether the picture is more than its thumbnail. */
+  #isWhole = false;
   #isCancelled = false;
   #isOver = false;
   #closeViewer = () => {};
@@ -190,7 +192,10 @@ class Row {
     if (!image && !voice || this.#open.isStranger || this.#isAsked || this.#isCancelled) return;
     if (this.#isHere && image) {
       this.#isAsked = true;
-      await this.#do(this.#bytes().then((bytes) => this.#show(bytes)));
+      await this.#do(this.#whole().catch((error) => {
+        this.#isAsked = false;
+        throw error;
+      }));
     } else if (!this.#isOwn && state === "offered" && size <= unasked) {
       await this.#do(this.#keep());
     }
@@ -237,13 +242,13 @@ class Row {
     if (old) URL.revokeObjectURL(old);
   }
 
+  async #whole() {
+    this.#show(await this.#bytes());
+    this.#isWhole = true;
+  }
+
   #view() {
-    if (!this.#isHere || !this.#isAsked) {
-      return this.#do(this.#bytes().then((bytes) => {
-        this.#isAsked = true;
-        this.#show(bytes);
-      }));
-    }
+    if (!this.#isWhole) return this.#do(this.#whole());
     const { element, close } = dialog(words.photo, el("img", { src: this.#url, alt: parts(this.#file.name).filter(Boolean).join(".") }), el("div", { class: "buttons" }, button(words.save, () => this.#save(), { class: "main" })));
     set(element, "class", "viewer");
     this.#closeViewer = close;

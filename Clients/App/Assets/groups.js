@@ -35,8 +35,9 @@ export function addGroup(model, done) {
     event.preventDefault();
     try {
       const { group: made } = await ask("group_create", { title: title.input.value.trim(), members: chosen() });
+      const isHere = shown.element.open;
       shown.close();
-      done(made.groupId);
+      if (isHere) done(made.groupId);
     } catch (error) {
       title.refuse(error.message);
     }
@@ -69,7 +70,7 @@ export async function group(model, groupId, left) {
   const adds = mayChange && others.length > 0 && el("details", {}, el("summary", {}, words.addToGroup), box, button(words.addToGroup, () => chosen().length > 0 && change({ add: chosen() })));
   const leave = role && twice(words.leaveGroup, words.leaveSure, () => ask("group_leave", { groupId }).then(() => {
     shown.close();
-    left();
+    if (model.open?.chat === groupId) left();
     return model.readList();
   }).catch((error) => fault.replaceChildren(error.message)), { id: "leave-group" });
   const title = field(words.groupTitle, { required: true, maxlength: 64, name: "title", value: model.nameOf(groupId) });

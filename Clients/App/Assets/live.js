@@ -49,7 +49,11 @@ export class Live {
       const isOwn = now?.role === "whisperer";
       const known = now && (await rpc("live_known"))[isOwn ? "own" : "heard"].find((each) => each.conversationId === now.conversationId);
       if (isOwn) this.roster = await rpc("live_roster", { conversationId: now.conversationId }).catch(() => this.roster);
+      const { now: old } = this;
       this.now = now && { ...known, ...now };
+      // Lines that were read before these stay.
+      const early = old?.contentId === now?.contentId && old?.lines?.filter(({ line }) => line < now.lines[0]?.line) || [];
+      if (early.length > 0) Object.assign(this.now, { lines: [...early, ...now.lines], hasOlder: old.hasOlder });
     } finally {
       const news = this.#news;
       this.#news = null;
@@ -92,17 +96,19 @@ export class Live {
   }
 
   async readOlder() {
-    const { now } = this;
-    const { lines, hasOlder } = await this.order("live_get", { before: now.lines[0].line });
-    now.lines.unshift(...lines);
-    now.hasOlder = hasOlder;
+    const { contentId, lines: [first] } = this.now;
+    const { lines, hasOlder } = await this.order("live_get", { before: first.line });
+    // Another reading, or the end, may have come meanwhile.
+    if (this.now?.contentId !== contentId || this.now.lines[0]?.line !== first.line) return;
+    this.now.lines.unshift(...lines);
+    this.now.hasOlder = hasOlder;
   }
 
   /** @param {"whisperer" | "listener"} role @param {() => Promise<any>} begin */
   async open(role, conversationId, begin) {
     await seated("live_hold", { conversationId, as: role });
-    await begin();
     this.notes.clear();
+    await begin();
     await this.read();
   }
 

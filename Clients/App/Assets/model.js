@@ -4,7 +4,9 @@ import { lastly, rpc } from "./door.js";
 const pageSize = 50;
 /** Messages in the document; beyond it the far end goes, in whole pages. */
 const messagesMax = 200;
+/** Chats of one page of the list, and pages that are read. */
 const listSize = 200;
+const listPagesMax = 25;
 /** The list is read once for many events. */
 const listPause = 100;
 const draftPause = 400;
@@ -52,8 +54,10 @@ export class Model {
   presence = new Map();
   /** How far files are, by the ids of their messages. @type {Map<string, number>} */
   progress = new Map();
-  /** @type {any} */
-  alarm = null;
+  /** Keys that were refused, by the person. @type {Map<string, any>} */
+  alarms = new Map();
+  /** What was typed here, until the list has it. @type {Map<string, string>} */
+  drafts = new Map();
   /** Somebody calls. */
   rings = false;
   /** Our part in a live conversation, in words. */
@@ -89,7 +93,18 @@ export class Model {
   async readAll() {
     this.me = await rpc("identity_show");
     await this.readStatus();
-    await Promise.all([this.readList(), this.open?.readAgain()]);
+    await Promise.all([this.readList(), this.#readPresence(), this.open?.readAgain()]);
+  }
+
+  /** Events that come meanwhile are newer. */
+  async #readPresence() {
+    this.typing.clear();
+    this.presence.clear();
+    for (let bounds = {}; bounds;) {
+      const { presences } = await rpc("presence_list", { limit: listSize, ...bounds });
+      for (const each of presences) if (!this.presence.has(each.whisperId)) this.presence.set(each.whisperId, each);
+      bounds = presences.length === listSize && { after: presences.at(-1).whisperId };
+    }
   }
 
   async readStatus() {
@@ -114,8 +129,9 @@ export class Model {
   }
 
   async #readList() {
-    const [{ chats }, { contacts }, { groups }] = await Promise.all([rpc("chat_list", { limit: listSize }), rpc("contact_list"), rpc("group_list")]);
+    const [chats, { contacts }, { groups }] = await Promise.all([this.#readChats(), rpc("contact_list"), rpc("group_list")]);
     const pinned = (row) => (row.isPinned ? 0 : 1);
+    for (const { chat, draft } of chats) if (this.drafts.get(chat) === (draft ?? "")) this.drafts.delete(chat);
     this.chats = chats.sort((a, b) => pinned(a) - pinned(b));
     this.contacts = new Map(contacts.map((contact) => [contact.whisperId, contact]));
     this.groups = new Map(groups.map((group) => [group.groupId, group]));
@@ -126,6 +142,18 @@ export class Model {
     ].filter(({ chat }) => !known.has(chat));
     this.hasRead = true;
     this.changed();
+  }
+
+  /** A chat that moves to the front between two pages comes with the next reading. */
+  async #readChats() {
+    const chats = new Map();
+    let bounds = {};
+    for (let count = 0; bounds && count < listPagesMax; count += 1) {
+      const page = await rpc("chat_list", { limit: listSize, ...bounds });
+      for (const row of page.chats) if (!chats.has(row.chat)) chats.set(row.chat, row);
+      bounds = page.cursor && { cursor: page.cursor };
+    }
+    return [...chats.values()];
   }
 
   /** @param {any} event */
@@ -144,7 +172,7 @@ export class Model {
       case "messageReceived":
         this.typing.delete(event.message.chat);
         this.readListSoon();
-        if (chatOf(event.message) === this.open?.chat) this.open.readNewer();
+        if (chatOf(event.message) === this.open?.chat) this.open.readNewer().catch(() => {});
         break;
       case "fileProgress":
         this.progress.set(event.messageId, event.bytes / event.total);
@@ -155,7 +183,7 @@ export class Model {
         if (chatOf(event.message) === this.open?.chat) this.open.take(event.message);
         break;
       case "timerChanged":
-        if (event.chat === this.open?.chat) this.open.time(event)?.catch(() => {});
+        if (event.chat === this.open?.chat) this.open.time(event).catch(() => {});
         break;
       case "callNoted":
         this.readListSoon();
@@ -177,7 +205,7 @@ export class Model {
         this.presence.set(event.whisperId, event);
         break;
       case "alarm":
-        if (event.kind.endsWith("Keys")) this.alarm = event;
+        if (event.kind.endsWith("Keys")) this.alarms.set(event.whisperId, event);
         break;
       case "eventsLost":
         this.readAll().catch(() => {});
@@ -225,7 +253,13 @@ export class Open {
   #gone = new Set();
   /** Calls noted during a read. @type {any[]} */
   #noted = [];
+  /** Changes of the timer so far. */
+  #timers = 0;
   #draftTimer;
+  /** The draft that the daemon was told last. */
+  #told;
+  /** What is being sent, or was not sent, and its id. */
+  #sending = "";
   #clientId = "";
   /** The number of the newest message that the daemon was told is read. */
   #readTo = 0;
@@ -237,7 +271,7 @@ export class Open {
     const row = model.row(chat);
     this.firstUnread = row?.firstUnread;
     this.wanted = wanted;
-    this.draft = row?.draft ?? "";
+    this.draft = this.#told = model.drafts.get(chat) ?? row?.draft ?? "";
   }
 
   get row() {
@@ -264,21 +298,20 @@ export class Open {
 
   /** Where it was asked for, or reading ended, else the end. @param {number} [number] of a message */
   readFirst(number = this.firstUnread) {
-    const place = number ? { around: number } : {};
-    return this.#read(place, (page) => this.#replace(page));
+    return this.#read(() => (number ? { around: number } : {}), (page) => this.#replace(page));
   }
 
   /** What is in sight, after events were missed. */
   readAgain() {
-    const first = this.messages[0]?.number;
-    if (!first) return this.readFirst();
-    return this.#read({ after: first - 1, limit: messagesMax }, (page) => this.#replace({ ...page, hasOlder: this.hasOlder }));
+    let first;
+    return this.#read(() => {
+      first = this.messages[0]?.number;
+      return first ? { after: first - 1, limit: messagesMax } : {};
+    }, (page) => this.#replace(first ? { ...page, hasOlder: this.hasOlder } : page));
   }
 
   readOlder() {
-    const first = this.messages[0]?.number;
-    if (!first || !this.hasOlder) return Promise.resolve();
-    return this.#read({ before: first }, (page) => {
+    return this.#read(() => this.hasOlder && { before: this.messages[0]?.number }, (page) => {
       this.messages.unshift(...page.messages);
       this.hasOlder = page.hasOlder;
       if (this.messages.length > messagesMax) {
@@ -291,11 +324,7 @@ export class Open {
 
   /** @param {boolean} [all] also if the end is not here */
   readNewer(all = false) {
-    if (this.hasNewer && !all) {
-      this.unseen += 1;
-      return Promise.resolve();
-    }
-    return this.#read({ after: () => this.messages.at(-1)?.number ?? 0 }, (page) => {
+    return this.#read(() => (all || !this.hasNewer) && { after: this.messages.at(-1)?.number ?? 0 }, (page) => {
       this.messages.push(...page.messages);
       this.hasNewer = page.hasNewer;
       if (this.messages.length > messagesMax) {
@@ -307,7 +336,7 @@ export class Open {
   }
 
   readEnd() {
-    return this.#read({}, (page) => this.#replace(page));
+    return this.#read(() => ({}), (page) => this.#replace(page));
   }
 
   #replace(page) {
@@ -316,27 +345,32 @@ export class Open {
     this.hasNewer = page.hasNewer;
   }
 
+  /** @param {() => any} place the bounds at the time of the reading, if it is still wanted @param {(page: any) => void} use */
   #read(place, use) {
     const read = this.#turn.then(async () => {
+      const bounds = place();
+      if (!bounds) return;
       this.#isReading = true;
-      const { after } = place;
-      const bounds = typeof after === "function" ? { after: after() } : place;
-      const page = await rpc("chat_get", { chat: this.chat, limit: pageSize, ...bounds });
-      this.timer = page.timer ?? 0;
-      if (bounds.after === undefined && bounds.before === undefined) this.notes = [];
-      const known = new Set(this.notes.map(noteKey));
-      this.notes.push(...(page.notes ?? []).filter((note) => !known.has(noteKey(note))));
-      use({ ...page, messages: page.messages.filter(({ number }) => !this.#gone.has(number)) });
-      this.#gone.clear();
-      this.hasRead = true;
-      // The page may be older than an event that came meanwhile. Events come in their order, so that the newest stays.
-      for (const message of this.#stale.values()) this.#put(message);
-      this.#stale.clear();
-      this.#isReading = false;
-      for (const note of this.#noted.splice(0)) this.note(note);
-      this.#model.changed();
+      const timers = this.#timers;
+      try {
+        const page = await rpc("chat_get", { chat: this.chat, limit: pageSize, ...bounds });
+        if (timers === this.#timers) this.timer = page.timer ?? 0;
+        if (bounds.after === undefined && bounds.before === undefined) this.notes = [];
+        const known = new Set(this.notes.map(noteKey));
+        this.notes.push(...(page.notes ?? []).filter((note) => !known.has(noteKey(note))));
+        use({ ...page, messages: page.messages.filter(({ number }) => !this.#gone.has(number)) });
+        this.hasRead = true;
+      } finally {
+        // The page may be older than events that came meanwhile. Events come in their order, so that the newest stays.
+        this.#isReading = false;
+        this.#gone.clear();
+        for (const message of this.#stale.values()) this.#put(message);
+        this.#stale.clear();
+        for (const note of this.#noted.splice(0)) this.note(note);
+        this.#model.changed();
+      }
     });
-    this.#turn = read.catch(() => { this.#isReading = false; });
+    this.#turn = read.catch(() => {});
     return read;
   }
 
@@ -349,7 +383,8 @@ export class Open {
   /** Somebody has set the timer. The core knows where that stands. */
   time({ seconds }) {
     this.timer = seconds;
-    return this.hasNewer ? undefined : this.#read({ after: () => (this.messages.at(-1)?.number ?? 1) - 1, limit: 1 }, () => {});
+    this.#timers += 1;
+    return this.#read(() => !this.hasNewer && { after: (this.messages.at(-1)?.number ?? 1) - 1, limit: 1 }, () => {});
   }
 
   /** Something happened behind the latest message. */
@@ -393,14 +428,16 @@ export class Open {
 
   /** Sends, once: the same text after a break has the same id. @param {string} text @param {any} [answered] a message */
   async send(text, answered) {
-    this.#clientId ||= crypto.randomUUID();
+    const sending = JSON.stringify([text, answered?.messageId]);
+    if (sending !== this.#sending) [this.#sending, this.#clientId] = [sending, crypto.randomUUID()];
     clearTimeout(this.#draftTimer);
     const reply = answered ? { replyTo: answered.messageId, replyFrom: this.authorOf(answered) } : {};
     await rpc("message_send", { to: this.chat, text, clientId: this.#clientId, ...reply });
-    this.#clientId = "";
-    this.draft = "";
-    await rpc("chat_draft", { chat: this.chat, text: "" }).catch(() => {});
-    await this.#wrote();
+    this.#sending = "";
+    // The composer was emptied, and may have other text by now.
+    this.flushDraft();
+    // It is sent, whatever becomes of the reading.
+    await this.#wrote().catch(() => {});
   }
 
   /** Sends a file that the daemon has. @param {any} fields of `attachment_send` */
@@ -419,14 +456,15 @@ export class Open {
   /** @param {string} text */
   keepDraft(text) {
     this.draft = text;
-    this.#clientId = "";
+    this.#model.drafts.set(this.chat, text);
     clearTimeout(this.#draftTimer);
     this.#draftTimer = setTimeout(() => this.flushDraft(), draftPause);
   }
 
   flushDraft() {
     clearTimeout(this.#draftTimer);
-    if (this.draft === (this.row?.draft ?? "")) return;
+    if (this.draft === this.#told) return;
+    this.#told = this.draft;
     lastly("chat_draft", { chat: this.chat, text: this.draft }).catch(() => {});
   }
 }

@@ -147,6 +147,7 @@ class Shell {
     this.#live?.then((live) => live.take(event));
     this.#notices?.then((notices) => notices.take(event));
     if (this.#calls || event.type === "callIncoming") this.#loadCalls().then((calls) => calls.take(event));
+    if (event.type === "eventsLost") this.#readCalls();
     if (event.type === "messageReceived") this.#chat?.told?.(event.message);
     if (event.type === "alarm" && event.kind.endsWith("Keys")) {
       alarm(words.alarm.replaceAll("{name}", () => this.#model.nameOf(event.whisperId)));
@@ -377,14 +378,14 @@ class Shell {
     const age = Date.now() - connection.since;
     const isQuiet = connection.state === "online" || age < bannerAfter && !["stopped", "unconnected"].includes(connection.state);
     if (isQuiet && connection.state !== "online") this.#bannerTimer = setTimeout(() => this.#model.changed(), bannerAfter - age + 10);
-    const alarmed = this.#model.alarm;
+    const [alarmed] = this.#model.alarms.values();
     const look = JSON.stringify([isQuiet, connection, alarmed]);
     if (this.#banner.look === look) return;
     this.#banner.look = look;
     const parts = isQuiet ? [] : this.#words(connection);
     if (alarmed) {
       parts.push(el("p", {}, ...sentence(words.alarm, { name: this.#model.nameOf(alarmed.whisperId) })),
-        button(words.close, () => { this.#model.alarm = null; this.#model.changed(); }));
+        button(words.close, () => { this.#model.alarms.delete(alarmed.whisperId); this.#model.changed(); }));
     }
     this.#banner.hidden = parts.length === 0;
     set(this.#banner, "data-loud", connection.state === "stopped" || alarmed ? true : null);
@@ -412,7 +413,8 @@ class Shell {
       case "storeFailed": return [el("p", {}, words.storeFailed), connect(words.tryAgain)];
       case "closed": return [el("p", {}, words.notConnected), connect(words.connect)];
       case "loginRefused": return [el("p", {}, words.loginRefused), connect(words.tryAgain)];
-      default: return /invitation/i.test(reason) ? [this.#invitation()] : [el("p", {}, words.refused(reason)), connect(words.tryAgain)];
+      case "erased": return [el("p", {}, words.ends.erased)];
+      default: return /invitation/i.test(reason) ? [this.#invitation()] : [el("p", {}, words.ends[reason] ?? words.refused), connect(words.tryAgain)];
     }
   }
 

@@ -111,6 +111,7 @@ export const words = {
     queued: ["◌", "Waiting"], sending: ["…", "Sending"], sent: ["✓", "Sent"], delivered: ["✓✓", "Delivered"],
     read: ["✓✓", "Read"], expired: ["⧖", "Expired"], failed: ["!", "Failed"],
   },
+  notForAll: (count) => (count === 1 ? "1 member can't get it" : `${count} members can't get it`),
   reasons: {
     noSuchPerson: "Nobody has this Whisper ID any more.",
     forbidden: "The server doesn't take messages for this person.",
@@ -217,7 +218,13 @@ export const words = {
   invitation: "This server takes somebody new by invitation only.",
   invitationField: "Invitation: a link or its token",
   storeFailed: "Whisper can't read or write its files. Is the disk full?",
-  refused: (reason) => `The connection has ended (${reason}).`,
+  ends: {
+    registrationClosed: "This server takes nobody new now.",
+    erased: "This identity was erased for good. Nobody can use it again.",
+    foreignChallenge: "Danger: the server asked for a signature that isn't for signing in. Nothing was signed. Don't trust this server.",
+    foreignIdentity: "Danger: the server calls you by an ID that isn't yours. Nothing was sent. Don't trust this server.",
+  },
+  refused: "The server ended the connection.",
   notConnected: "Whisper runs, but isn't connected.",
   connect: "Connect",
   retry: (seconds) => `Next try in ${seconds} s.`,

@@ -90,13 +90,14 @@ const waiting = new Set();
 export function draw(drawing) {
   if (waiting.size === 0) {
     const run = () => {
+      if (waiting.size === 0) return;
       const drawings = [...waiting];
       waiting.clear();
       for (const each of drawings) each();
     };
-    // A hidden window has no frames.
-    if (document.hidden) setTimeout(run, 50);
-    else requestAnimationFrame(run);
+    // A hidden window has no frames, and may be hidden before the next one.
+    requestAnimationFrame(run);
+    setTimeout(run, document.hidden ? 50 : 1_000);
   }
   waiting.add(drawing);
 }

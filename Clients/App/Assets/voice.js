@@ -146,14 +146,15 @@ export class Player {
   }
 }
 
-/** Records a note, lets the person listen, and gives it away or throws it away. @param {(note: {blob: Blob, name: string, type: string, voice: any}) => Promise<void>} send */
-export async function record(send) {
+/** Records a note, lets the person listen, and gives it away or throws it away. @param {(note: {blob: Blob, name: string, type: string, voice: any}) => Promise<void>} send @param {() => boolean} isWanted still, when there is a microphone */
+export async function record(send, isWanted) {
   let stream;
   try {
     stream = await navigator.mediaDevices.getUserMedia({ audio: true });
   } catch {
     throw new Error(words.noMicrophone);
   }
+  if (!isWanted()) return stream.getTracks().forEach((track) => track.stop());
   const mimeType = types.find((type) => MediaRecorder.isTypeSupported(type));
   const recorder = new MediaRecorder(stream, { mimeType, audioBitsPerSecond: 32_000 });
   const context = new AudioContext();
@@ -181,14 +182,19 @@ export async function record(send) {
   };
   recorder.addEventListener("dataavailable", ({ data }) => parts.push(data));
   let isOver = false;
+  let durationMs = 0;
   const stop = () => {
     if (isOver) return;
     isOver = true;
-    const durationMs = Math.max(1, Math.min(longest, Math.round(performance.now() - began)));
-    recorder.addEventListener("stop", () => heard(durationMs), { once: true });
+    durationMs = Math.max(1, Math.min(longest, Math.round(performance.now() - began)));
     silence();
   };
-  const heard = (durationMs) => {
+  // Also by itself, when the microphone has gone.
+  recorder.addEventListener("stop", () => {
+    stop();
+    heard();
+  }, { once: true });
+  const heard = () => {
     if (!element.open) return;
     const type = mimeType.split(";")[0];
     const blob = new Blob(parts, { type });
