@@ -110,6 +110,7 @@ export class Connection {
   #connect() {
     clearTimeout(this.#retryTimer);
     this.#retryTimer = undefined;
+    this.#wire?.close();
     const scheme = location.protocol === "https:" ? "wss:" : "ws:";
     const wire = new Wire(`${scheme}//${location.host}/ws`, {
       received: async (frame) => wire === this.#wire && this.#user.received(frame),
@@ -184,6 +185,7 @@ export class Connection {
     const proof = { ...versions, challengeId: payload.challengeId, signature };
     const { payload: ack } = await wire.ask("guest_proof", proof);
     if (ack.guestId !== this.#guest.id) throw new Error("somebody else's id");
+    if (wire !== this.#wire) return;
     this.#clockOffset = ack.serverTime - Date.now();
     this.#token = { value: ack.guestToken, until: ack.guestExpiresAt - this.#clockOffset };
   }

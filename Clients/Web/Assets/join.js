@@ -257,7 +257,10 @@ export async function run() {
   // MARK: Voice and video
 
   let stream = null;
+  /** The latest wish for a device. */
+  let wish;
   const stop = () => {
+    wish = {};
     for (const track of stream?.getTracks() ?? []) track.stop();
     stream = null;
     showMedia(own, null, true);
@@ -269,10 +272,13 @@ export async function run() {
     // With another device a muted microphone stays muted.
     const isMuted = !wasOn && find("#mute").ariaPressed === "true";
     stop();
+    const mine = wish;
     find("#denied").hidden = true;
     if (!wasOn) {
       try {
-        stream = await navigator.mediaDevices.getUserMedia({ audio: true, video });
+        const got = await navigator.mediaDevices.getUserMedia({ audio: true, video });
+        if (mine !== wish) return got.getTracks().forEach((track) => track.stop());
+        stream = got;
         for (const track of stream.getAudioTracks()) track.enabled = !isMuted;
         find("#mute").ariaPressed = String(isMuted);
         target.ariaPressed = "true";

@@ -179,7 +179,8 @@ export class Listening {
   }
 
   async #admitted(payload) {
-    if (!(await this.#takeGrant(payload))) return;
+    const { life } = this.#connection;
+    if (!(await this.#takeGrant(payload)) || life !== this.#connection.life) return;
     this.#isAdmitted = true;
     clearTimeout(this.#askTimer);
     this.#audience.transcribed(payload.isTranscribed);
@@ -207,7 +208,9 @@ export class Listening {
   }
 
   async #joined(payload) {
+    const { life } = this.#connection;
     if (payload.grant) await this.#takeGrant(payload.grant);
+    if (life !== this.#connection.life) return;
     this.#isJoined = true;
     this.#isAdmitted = true;
     clearTimeout(this.#askTimer);
@@ -241,8 +244,9 @@ export class Listening {
   async #refused(payload) {
     if (payload.reason === "deleted") return this.#stop("ended", "deleted");
     // The server's own refusals have no signature and no words.
+    const { life } = this.#connection;
     const note = (await this.#open("live_refuse", payload))?.note;
-    this.#stop("refused", payload.reason, typeof note === "string" ? note : undefined);
+    if (life === this.#connection.life) this.#stop("refused", payload.reason, typeof note === "string" ? note : undefined);
   }
 
   // MARK: Content

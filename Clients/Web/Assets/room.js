@@ -49,6 +49,8 @@ export class Room {
   /** @type {Uint8Array | null} the link's */
   #secret = null;
   #isIn = false;
+  /** Nothing shows the room again that was under way when it ended. */
+  #isOver = false;
   #isOnline = false;
   #shown;
   #code = null;
@@ -164,6 +166,7 @@ export class Room {
   }
 
   #forget() {
+    this.#isOver = false;
     this.#mesh = new Mesh(this.#guest.id, () => hex(crypto.getRandomValues(new Uint8Array(8))));
   }
 
@@ -221,11 +224,11 @@ export class Room {
   }
 
   #end(state, reason) {
+    this.#isOver = true;
     this.#connection.stop();
     this.#closeAll();
     // The room goes on in another tab, and may come back to this one.
     if (state !== "replaced") this.#talk.seen([]);
-    // Nothing is to be done any more that would show the room again.
     clearTimeout(this.#wakeTimer);
     this.#audience.changed(state, reason);
   }
@@ -284,7 +287,7 @@ export class Room {
     this.#renewRelays().catch(() => {}).then(async () => {
       if (unseen !== this.#unseen) return;
       try {
-        for (const [room, change] of unseen) await this.#learn(room, change);
+        for (const [room, change] of unseen) if (unseen === this.#unseen) await this.#learn(room, change);
       } finally {
         if (unseen === this.#unseen) this.#unseen = null;
       }
@@ -304,6 +307,7 @@ export class Room {
     // Whose keys are not its own does not exist.
     const participants = room.participants.filter(({ participant: id }) => id === own?.participant || this.#keys.has(id));
     const isFull = room.participants.length >= room.participantsMax;
+    if (this.#isOver) return;
     if (isFull) this.#code = null;
     this.#shown = { isHost: room.host === this.#guest.id, isFull };
     const actions = this.#mesh.seen({ ...room, participants }, change, now());
@@ -354,6 +358,7 @@ export class Room {
 
   /** @param {import("./mesh.js").Action[]} actions */
   #act(actions) {
+    if (this.#isOver) return;
     for (const action of actions) {
       const { peer } = action;
       if (action.do === "start") this.#open(action);
