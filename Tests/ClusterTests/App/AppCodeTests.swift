@@ -148,6 +148,7 @@ extension AppCluster {
             try await notices(["Whisper: Somebody new wrote to you."])
             try await bob.add(annID, as: "Ann")
             try await ann.say("Now you do")
+            try await ann.shows("her message") { try await ann.messages.last == "> Now you do" }
             // A message that was deleted does not stand there any longer.
             let sent = try await ann.ask("chat_get", #"{"chat":"\#(bobID)"}"#)
             let id = try #require(sent.matches(of: #/"messageId":"([^"]+)"/#).last).1
