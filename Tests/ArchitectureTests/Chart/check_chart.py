@@ -12,6 +12,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tarfile
 import tempfile
 
 import helm_python
@@ -583,6 +584,21 @@ def check_refusals(chart, base):
             expect(words in str(error), f"{change} is refused, but not because of {words!r}: {error}")
 
 
+def check_archive(chart, chosen):
+    """The chart of a release, which has no checkout around it, makes the same as the one here."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([ROOT / "deploy/make-chart", folder], check=True)
+        [archive] = pathlib.Path(folder).iterdir()
+        with tarfile.open(archive) as opened:
+            expect(not [member.name for member in opened if member.issym()], "the archive of the chart has links")
+            opened.extractall(folder)
+        try:
+            with helm_python.Chart.load(f"{folder}/whisper") as packed:
+                expect(rendered(packed, chosen) == rendered(chart, chosen), "the archive of the chart makes other documents")
+        except helm_python.HelmError as error:
+            problems.append(f"the archive of the chart: {error}")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--crd", action="append", default=[])
@@ -626,6 +642,7 @@ def main():
         same("own: what is left to others", [own.get("Cluster", "postgres"), own.get("Deployment", "redis"), own.get("StatefulSet", "objects")], [None] * 3)
         same("own: a Secret of one's own", secret_files(own.get("Deployment", "auth"))["admin_token"], "whisper-operators")
         check_refusals(chart, sizes["medium"])
+        check_archive(chart, sizes["large"])
     for problem in dict.fromkeys(problems):
         print(problem)
     print(f"{count} documents, {len(set(problems))} problems")
