@@ -32,6 +32,16 @@ import Testing
         #expect(chart.contains("version: \(Release.version)") && chart.contains("appVersion: \(Release.version)"))
     }
 
+    /// Images of ours are asked for by it, in `compose.yaml` by name and in the chart as its `appVersion`.
+    @Test func theImagesHaveIt() throws {
+        let compose = try Self.text("compose.yaml")
+        let tags = compose.matches(of: #/image: localhost/whisper/\w+:(\S+)/#).map { String($0.1) }
+        #expect(tags.count == 10 && Set(tags) == ["${VERSION:-\(Release.version)}"])
+        #expect(compose.contains(try Regex("#   VERSION +\(Release.version) ")))
+        #expect(try Self.text("docs/operations.md").contains("| `VERSION` | \(Release.version) |"))
+        #expect(try Self.text("deploy/chart/values.yaml").contains("\n  version: \"\"\n"))
+    }
+
     @Test(arguments: ["core.json", "openapi.json", "asyncapi.json"])
     func theDocumentsHaveIt(name: String) throws {
         struct Document: Decodable {

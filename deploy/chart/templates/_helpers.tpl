@@ -32,7 +32,7 @@ whisper.network/{{ . }}: "true"
 {{- end }}
 
 {{- define "whisper.image" -}}
-{{ .root.Values.images.registry }}/{{ .name }}:{{ .root.Values.images.version }}
+{{ .root.Values.images.registry }}/{{ .name }}:{{ .root.Values.images.version | default .root.Chart.AppVersion }}
 {{- end }}
 
 {{- define "whisper.contained" -}}
