@@ -103,15 +103,33 @@ import Testing
             anchors[page] = Set(try Self.text(page).matches(of: #/(?m)^#+ (.+)$/#).map { Self.anchor(String($0.1)) })
         }
         for page in Self.pages {
-            let folder = page.hasPrefix("docs/") ? "docs/" : ""
-            for link in try Self.text(page).matches(of: #/\]\(([\w.\/-]*)(?:#([\w-]+))?\)/#) {
-                let path = link.1.isEmpty ? page : (folder + link.1).replacing("docs/../", with: "")
+            for (path, anchor) in try Self.links(of: page) {
                 #expect(
                     FileManager.default.fileExists(atPath: SourceTree.root.appending(path: path).path),
                     "\(page) links to \(path)")
-                guard let anchor = link.2 else { continue }
-                #expect(anchors[path]?.contains(String(anchor)) == true, "\(page) links to \(path)#\(anchor)")
+                guard let anchor else { continue }
+                #expect(anchors[path]?.contains(anchor) == true, "\(page) links to \(path)#\(anchor)")
             }
+        }
+    }
+
+    /// The documents of a release are read without a checkout, and link only to each other.
+    @Test func everyLinkLeadsSomewhereInARelease() throws {
+        let script = try Self.text("deploy/make-release")
+        let packed = try #require(script.firstMatch(of: #/\ndocuments="(.+)"\n/#)).1.split(separator: " ")
+        for page in Self.pages {
+            for path in try [page] + Self.links(of: page).map(\.path) {
+                #expect(packed.contains { path == $0 || path.hasPrefix("\($0)/") }, "\(page): \(path) is not packed")
+            }
+        }
+    }
+
+    /// Paths in the repository, each with its anchor.
+    private static func links(of page: String) throws -> [(path: String, anchor: String?)] {
+        let folder = page.hasPrefix("docs/") ? "docs/" : ""
+        return try Self.text(page).matches(of: #/\]\(([\w.\/-]*)(?:#([\w-]+))?\)/#).map { link in
+            let path = link.1.isEmpty ? page : (folder + link.1).replacing("docs/../", with: "")
+            return (path, link.2.map(String.init))
         }
     }
 
