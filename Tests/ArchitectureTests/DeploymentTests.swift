@@ -248,6 +248,28 @@ import Testing
         #expect(result.status == 0 && result.output.isEmpty, "\(result.output)")
     }
 
+    /// Without systemd whisper-setup keeps 14 days of logs, a file for each. Programs have them open, and write on.
+    @Test func logsWithoutSystemdGo() throws {
+        let setup = try Self.text("deploy/debian/whisper-setup", in: SourceTree.root)
+        let rotate = try #require(setup.firstMatch(of: #/\nrotate\(\) \{\n(?s:.*?)\n\}\n/#)?.output)
+        let folder = FileManager.default.temporaryDirectory.appending(path: "logs-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let script = """
+            set -euo pipefail
+            cd '\(folder.path)'
+            \(rotate.replacing("/var/log/whisper", with: folder.path))
+            exec >>router.log
+            touch -d '13 days ago' router.log.old && touch -d '12 days ago' router.log.kept
+            echo 1 && rotate && echo 2 && echo 2026-01-01 >day && rotate && rotate && echo 3
+            """
+        let result = try Run("/bin/bash", "-c", script)
+        #expect(result.status == 0, "\(result.output)")
+        let kept = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+        #expect(kept.count == 4 && kept.first == "day" && kept.last == "router.log.kept", "\(kept)")
+        #expect(try kept.prefix(3).dropFirst().map { try Self.text($0, in: folder) } == ["3\n", "1\n2\n"])
+    }
+
     /// A process manager ends a process only after the longest drain, and after cancelled parts have had their time.
     /// The chart's times are compared with those of compose.yaml.
     @Test func everyProcessHasTimeToDrain() throws {

@@ -31,10 +31,30 @@ import Testing
         for record in KeptRecord.all {
             let words = record.enforcedBy.split(separator: ": ").map(String.init)
             let (folder, name) =
-                words[0] == "backup" ? ("deploy/backup", words[1]) : ("Services/\(words[0])", words[1] + ".swift")
+                ["backup", "debian"].contains(words[0])
+                ? ("deploy/\(words[0])", words[1]) : ("Services/\(words[0])", words[1] + ".swift")
             let files = FileManager.default.enumerator(atPath: Folder.root.appending(path: folder).path)
             let found = files?.contains { ($0 as? String)?.split(separator: "/").last.map(String.init) == name }
             #expect(found == true, "\(record.name): \(record.enforcedBy)")
         }
+    }
+
+    /// Every unit writes to the journal that is kept as long as the row says.
+    @Test func theLogsOfAllUnitsGoAsTheirRowSays() throws {
+        let usual = try #require(KeptRecord.all.first { $0.name == "logs" }?.usual)
+        let journal = try Self.text("deploy/debian/journald@whisper.conf")
+        #expect(journal.contains("\nMaxRetentionSec=\(usual.components.seconds / 86_400)day\nMaxFileSec=1day\n"))
+        let units = try ["deploy/systemd", "deploy/debian/units"].flatMap { folder in
+            try FileManager.default.contentsOfDirectory(atPath: Folder.root.appending(path: folder).path)
+                .filter { $0.hasSuffix(".service") }.map { "\(folder)/\($0)" }
+        }
+        try #require(units.count >= 13)
+        for unit in units where !unit.contains("whisper-daemon@") {
+            #expect(try Self.text(unit).contains("\n[Service]\nLogNamespace=whisper\n"), "\(unit)")
+        }
+    }
+
+    private static func text(_ path: String) throws -> String {
+        try String(contentsOf: Folder.root.appending(path: path), encoding: .utf8)
     }
 }

@@ -223,8 +223,10 @@ package struct KeptRecord: Sendable {
             by: "gateway: RateGate"),
         Self.backups,
         KeptRecord(
-            "logs", "Logs of the services. They have ids, and never contents.",
-            until: "as the machine's own log is kept", erased: Self.byAge, by: "backup: whisper-backup"),
+            "logs",
+            "Logs of the services. They have ids, and never contents. Containers keep 100 MB of each, without a time.",
+            until: "after it was written", .seconds(14 * 86_400), erased: Self.byAge,
+            by: "debian: journald@whisper.conf"),
     ]
 
     package static let all = Self.people + Self.messages + Self.live + Self.passing
