@@ -104,11 +104,13 @@ package enum PlainSource {
             } else if "\"'`".utf8.contains(byte) {
                 text += self.withoutSpaces(code, before: before, after: after)
                 code = []
+                // No word needs a space at a quote, on either side.
+                while text.last == UInt8(ascii: " ") { text.removeLast() }
                 text.append(byte)
                 quote = byte
             } else if byte == UInt8(ascii: "/") {
                 return (Array(line), false)
-            } else {
+            } else if byte != UInt8(ascii: " ") || !code.isEmpty || !"\"'`".utf8.contains(text.last ?? 0) {
                 code.append(byte)
             }
         }
@@ -125,7 +127,19 @@ package enum PlainSource {
                 while tight.last == UInt8(ascii: " ") { tight.removeLast() }
             }
             tight.append(byte)
+            if byte == UInt8(ascii: ">") { self.bareParameter(&tight) }
         }
         return tight
+    }
+
+    /// `(a)=>` at the end becomes `a=>`.
+    private static func bareParameter(_ code: inout [UInt8]) {
+        guard code.suffix(3).elementsEqual(")=>".utf8) else { return }
+        func isName(_ byte: UInt8) -> Bool { Character(UnicodeScalar(byte)).isLetter }
+        let name = code.dropLast(3).reversed().prefix(while: isName)
+        let open = code.count - 4 - name.count
+        guard !name.isEmpty, open > 0, code[open] == UInt8(ascii: "("), !isName(code[open - 1]) else { return }
+        code.remove(at: code.count - 3)
+        code.remove(at: open)
     }
 }

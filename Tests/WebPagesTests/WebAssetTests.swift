@@ -94,8 +94,9 @@ import WebPages
         ("/** goes */\n  /**\n   * goes\n   */\n  c\n", "c"),
         (
             "const a = { b: [c, d] };\nif (a) return \"x = y\" + 'z : z';",
-            "const a={b:[c,d]};if(a)return \"x = y\" + 'z : z';"
+            "const a={b:[c,d]};if(a)return\"x = y\"+'z : z';"
         ),
+        ("f((a) => b, async (c) => d, (e, g) => h)", "f(a=>b,async(c)=>d,(e,g)=>h)"),
         ("a - -b\n(c)", "a - -b\n(c)"),
         ("x = a / b; // c, \n/d {2}/", "x = a / b; // c, \n/d {2}/"),
         ("const a = \"\\\" b = c\", d = 1", "const a=\"\\\" b = c\",d=1"),
@@ -103,7 +104,7 @@ import WebPages
             "#name = 1;\nget #other() {\nreturn this.#name;\n}\nfind(\"#name\");",
             "#a=1;get #b(){return this.#a}find(\"#name\");"
         ),
-        ("`a = ${ b }` + [\n`${`c = d`}`, e = f\n]", "`a = ${ b }` +[`${`c = d`}`, e = f\n]"),
+        ("`a = ${ b }` + [\n`${`c = d`}`, e = f\n]", "`a = ${ b }`+[`${`c = d`}`, e = f\n]"),
         ("x = 1 /* stays */\n\"//stays\"", "x = 1 /* stays */\n\"//stays\""),
         ("", ""),
     ])
