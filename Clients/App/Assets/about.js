@@ -11,7 +11,10 @@ const times = [0, 300, 3_600, 86_400, 604_800, 2_419_200];
 export function chatParts(model, chat, mayTime = true) {
   const row = model.row(chat) ?? model.contacts.get(chat) ?? {};
   const fault = el("p", { class: "fault", role: "alert" });
-  const done = (promise) => promise.then(() => model.readList(), (error) => fault.replaceChildren(error.message));
+  const done = (promise) => promise.then(() => model.readList(), (error) => {
+    fault.replaceChildren(error.message);
+    throw error;
+  });
   const now = model.open?.chat === chat ? model.open.timer : 0;
   const options = [...new Set([...times, now])].sort((a, b) => a - b).map((seconds) => [String(seconds), seconds ? timeSpan(seconds) : words.timerOff]);
   return [
@@ -20,6 +23,7 @@ export function chatParts(model, chat, mayTime = true) {
     mayTime && choice(words.timer, options, String(now), (seconds) => done(rpc("chat_timer", { chat, seconds: Number(seconds) })), { id: "timer" }),
     mayTime && el("p", { class: "hint" }, words.timerHint),
     fault,
+    button(words.askAll, async () => (await import("./polls.js")).ask(chat, () => (model.open?.chat === chat ? model.open.wrote() : model.readList())), { id: "ask-all" }),
   ];
 }
 

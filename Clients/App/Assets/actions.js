@@ -15,16 +15,18 @@ const isOwn = (message) => message.direction === "out";
  * @property {string} me
  * @property {import("./model.js").Model} model
  * @property {(error: Error) => void} refuse
+ * @property {boolean} isClosed nothing can be written in this chat now
  */
 
 /** The orders for a message, by their keys. @param {any} message @param {string} chat @param {Orders} orders */
-function choices(message, chat, { reply, edit, refuse, model }) {
+function choices(message, chat, orders) {
+  const { reply, edit, refuse, model, isClosed } = orders;
   const done = (promise) => promise.catch(refuse);
-  const own = isOwn(message) && !["failed", "expired"].includes(message.state);
+  const own = !isClosed && isOwn(message) && !["failed", "expired"].includes(message.state);
   return [
-    isText(message) && { key: "r", label: words.reply, act: () => reply(message) },
-    isText(message) && { key: "+", label: words.react, act: () => open(message, chat, { reply, edit, refuse, model }) },
-    own && isText(message) && !message.attachment && { key: "e", label: words.edit, act: () => edit(message) },
+    !isClosed && isText(message) && { key: "r", label: words.reply, act: () => reply(message) },
+    !isClosed && isText(message) && { key: "+", label: words.react, act: () => open(message, chat, orders) },
+    own && isText(message) && !message.attachment && !message.poll && { key: "e", label: words.edit, act: () => edit(message) },
     isText(message) && { key: "c", label: words.copy, act: () => done(navigator.clipboard.writeText(message.text).then(() => say(words.copied))) },
     { key: "i", label: words.info, act: () => info(message) },
     !isOwn(message) && { key: "!", label: words.reportThis, act: async () => (await import("./about.js")).report(model, message.chat, message.messageId) },
@@ -52,7 +54,7 @@ export function open(message, chat, orders) {
     const from = isOwn(message) ? orders.me : message.chat;
     rpc("message_react", { chat, messageId: message.messageId, from, reaction: reaction === own ? "" : reaction }).catch(refuse);
   };
-  const row = isText(message) && el("div", { class: "buttons", role: "group", "aria-label": words.react },
+  const row = !orders.isClosed && isText(message) && el("div", { class: "buttons", role: "group", "aria-label": words.react },
     reactions.map((reaction) => button(reaction, () => react(reaction), { class: "reaction", "aria-pressed": String(reaction === own) })));
   const list = choices(message, chat, orders).filter(({ key: name }) => name !== "+").map(({ label, act }) => button(label, () => {
     shown.close();

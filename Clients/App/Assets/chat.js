@@ -1,7 +1,7 @@
 // One chat: its messages as a feed, and the composer.
 import * as actions from "./actions.js";
 import { rpc } from "./door.js";
-import { keyOf } from "./model.js";
+import { invisible, keyOf } from "./model.js";
 import { called, dayOf, gist, sameDay, timeOf, timeSpan, wholeTime, words } from "./text.js";
 import { bdi, button, el, keyed, say, sentence, set, signButton, write } from "./view.js";
 
@@ -13,14 +13,14 @@ const countedFrom = 7_500;
 const endWithin = 48;
 /** More news than these in a second are counted, not read out. */
 const toldMax = 3;
-/** Names and texts of others move no text of ours. */
-const invisible = /[\p{Cc}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu;
 
 /** A group behind the first page of them. */
 const unlisted = { isMember: true, members: 0 };
 
 /** Files have a module of their own, loaded with the first of them. @type {typeof import("./files.js") | undefined} */
 let filing;
+/** And so have polls. @type {typeof import("./polls.js") | undefined} */
+let polls;
 
 const bytesOf = (text) => new TextEncoder().encode(text).length;
 
@@ -229,9 +229,11 @@ export class ChatView {
     const { message } = item;
     set(element, "aria-posinset", this.#open.messages.indexOf(message) + 1);
     const answered = message.replyTo && this.#open.find(message.replyTo, message.replyFrom);
-    const look = JSON.stringify([message, item.isFirst, item.isLastOwn, item.isNewDay && dayOf(message.time), item.isFirstNew, item.notes, this.#model.nameOf(message.chat), answered?.text, message.attachment && Boolean(this.#files)]);
+    const look = JSON.stringify([message, item.isFirst, item.isLastOwn, item.isNewDay && dayOf(message.time), item.isFirstNew, item.notes, this.#model.nameOf(message.chat), answered?.text, message.attachment && Boolean(this.#files), message.poll && Boolean(polls)]);
     if (element.look === look) return;
     element.look = look;
+    const { activeElement } = document;
+    const choice = element.contains(activeElement) && activeElement.dataset.choice;
     set(element, "data-direction", message.direction);
     set(element, "data-first", item.isFirst);
     set(element, "data-state", message.state);
@@ -240,6 +242,7 @@ export class ChatView {
       item.isFirstNew ? el("p", { class: "new" }, words.newMessages) : "",
       el("div", { class: "bubble" }, ...this.#parts(message, item)),
       ...item.notes.map((note) => this.#event(note)));
+    if (choice) element.querySelector(`[data-choice="${choice}"]`)?.focus();
   }
 
   #event(note) {
@@ -278,6 +281,7 @@ export class ChatView {
   #body(message) {
     switch (message.kind) {
       case "text": {
+        if (message.poll) return [el("p", { class: "text", dir: "auto" }, ...linked(message.text)), this.#poll(message)];
         if (message.attachment) return [this.#file(message), message.text && el("p", { class: "text", dir: "auto" }, ...linked(message.text))];
         const isEmoji = /^(\p{RGI_Emoji}){1,3}$/v.test(message.text);
         return el("p", { class: isEmoji ? "text emoji" : "text", dir: "auto" }, ...linked(message.text));
@@ -286,6 +290,17 @@ export class ChatView {
       case "unreadable": return el("p", { class: "note" }, words.unreadable);
       default: return el("p", { class: "note" }, words.other);
     }
+  }
+
+  #poll(message) {
+    if (!polls) {
+      import("./polls.js").then((module) => {
+        polls = module;
+        this.#model.changed();
+      }, () => {});
+      return "";
+    }
+    return polls.answers(message, { chat: this.#open.chat, me: this.#model.me.whisperId, nameOf: (id) => this.#model.nameOf(id), refuse: (error) => this.#refuse(error.message) });
   }
 
   #file(message) {
@@ -429,6 +444,7 @@ export class ChatView {
     return {
       me: this.#model.me.whisperId, reply: (message) => this.#write({ message, isEdit: false }),
       edit: (message) => this.#write({ message, isEdit: true }), model: this.#model, refuse: (error) => this.#refuse(error.message),
+      isClosed: this.#composer.hidden,
     };
   }
 
@@ -436,7 +452,7 @@ export class ChatView {
   #offer({ target }) {
     const article = target.closest("article");
     const bubble = article?.querySelector(".bubble");
-    if (bubble && this.#act.parentElement !== bubble && !this.#composer.hidden) bubble.append(this.#act);
+    if (bubble && this.#act.parentElement !== bubble) bubble.append(this.#act);
   }
 
   #messageOf(article) {
@@ -480,7 +496,7 @@ export class ChatView {
     const here = articles.indexOf(article);
     const steps = { ArrowUp: -1, ArrowDown: 1, PageUp: -5, PageDown: 5, Home: -here, End: articles.length - 1 - here };
     const step = steps[event.key];
-    if (event.target === article && step === undefined && !this.#composer.hidden) {
+    if (event.target === article && step === undefined) {
       if (actions.key(event, this.#messageOf(article), this.#open.chat, this.#orders)) event.preventDefault();
       return;
     }

@@ -108,28 +108,26 @@ export async function settings(state, model, { quit, notices }) {
     sure, el("div", { class: "buttons" }, button(words.quit, quit, { id: "quit" })));
 }
 
-/** Changes reach the daemon in the order in which they were made. @param {() => any} work */
-function inTurn(work) {
-  let turn = Promise.resolve();
-  return () => (turn = turn.then(work, work));
+/** Changes reach the daemon in the order in which they were made. One that fails is taken back. */
+function keeps(control, property, change) {
+  let [kept, turn] = [control[property], Promise.resolve()];
+  control.addEventListener("change", () => {
+    const wish = control[property];
+    turn = turn.then(() => change(wish)).then(() => { kept = wish; }, (error) => {
+      control[property] = kept;
+      say(error.message);
+    });
+  });
 }
 
 export function choice(label, options, value, change, props = {}) {
-  const select = el("select", { ...props, change: inTurn(() => change(select.value)) }, options.map(([name, text]) => el("option", { value: name, selected: name === value }, text)));
+  const select = el("select", props, options.map(([name, text]) => el("option", { value: name, selected: name === value }, text)));
+  keeps(select, "value", change);
   return el("label", { class: "row" }, el("span", {}, label), select);
 }
 
 export function toggle(label, value, change) {
-  let kept = value;
-  const box = el("input", { type: "checkbox", checked: value, change: inTurn(async () => {
-    const wish = box.checked;
-    try {
-      await change(wish);
-      kept = wish;
-    } catch (error) {
-      box.checked = kept;
-      say(error.message);
-    }
-  }) });
+  const box = el("input", { type: "checkbox", checked: value });
+  keeps(box, "checked", change);
   return el("label", { class: "row" }, el("span", {}, label), box);
 }

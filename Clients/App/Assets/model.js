@@ -13,6 +13,9 @@ const draftPause = 400;
 /** As the core has it: somebody silent for so long has stopped. */
 const typingFor = 6_000;
 
+/** Names and texts of others move no text of ours. */
+export const invisible = /[\p{Cc}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu;
+
 /** @param {any} message */
 export const keyOf = (message) => `${message.direction} ${message.chat} ${message.messageId}`;
 export const chatOf = (message) => message.groupId ?? message.chat;
@@ -82,8 +85,10 @@ export class Model {
     return this.chats.find((row) => row.chat === chat);
   }
 
+  /** Without signs that nobody sees. */
   nameOf(chat) {
-    return this.row(chat)?.name ?? this.contacts.get(chat)?.name ?? (this.groups.get(chat)?.title || chat);
+    const name = this.row(chat)?.name ?? this.contacts.get(chat)?.name ?? (this.groups.get(chat)?.title || chat);
+    return name.replace(invisible, "") || chat;
   }
 
   get unread() {
@@ -325,6 +330,9 @@ export class Open {
   /** @param {boolean} [all] also if the end is not here */
   readNewer(all = false) {
     return this.#read(() => (all || !this.hasNewer) && { after: this.messages.at(-1)?.number ?? 0 }, (page) => {
+      // What came while the person was elsewhere begins behind a line.
+      const first = page.messages.find(({ direction }) => direction === "in");
+      if (first && !document.hasFocus() && !(this.firstUnread > this.#readTo)) this.firstUnread = first.number;
       this.messages.push(...page.messages);
       this.hasNewer = page.hasNewer;
       if (this.messages.length > messagesMax) {
@@ -437,17 +445,18 @@ export class Open {
     // The composer was emptied, and may have other text by now.
     this.flushDraft();
     // It is sent, whatever becomes of the reading.
-    await this.#wrote().catch(() => {});
+    await this.wrote().catch(() => {});
   }
 
   /** Sends a file that the daemon has. @param {any} fields of `attachment_send` */
   async attach(fields) {
     await rpc("attachment_send", { chat: this.chat, clientId: crypto.randomUUID(), ...fields });
     // It is sent, whatever becomes of the reading.
-    await this.#wrote().catch(() => {});
+    await this.wrote().catch(() => {});
   }
 
-  #wrote() {
+  /** A message of ours is on its way. */
+  wrote() {
     this.firstUnread = undefined;
     this.#model.readListSoon();
     return this.hasNewer ? this.readEnd() : this.readNewer();

@@ -9,6 +9,8 @@ import { alarm, bdi, button, draw, el, field, keyed, page, say, sentence, set, s
 /** A short loss of the server is nobody's business. */
 const bannerAfter = 2_000;
 const searchPause = 150;
+/** People and groups that a search shows. */
+const foundMax = 20;
 /** They stand for live conversations and the call where chats have their ids. */
 const livePlace = "live";
 const callPlace = "call";
@@ -255,14 +257,20 @@ class Shell {
     if (text !== this.#search.value.trim()) return;
     set(this.#main, "data-searching", text ? true : null);
     this.#found.hidden = !text;
-    if (text) say(words.found(messages.length));
+    const wanted = text.toLocaleLowerCase();
+    const named = [...this.#model.chats, ...this.#model.others].filter(({ chat }) => wanted && this.#model.nameOf(chat).toLocaleLowerCase().includes(wanted)).slice(0, foundMax);
+    if (text) say(words.found(messages.length + named.length));
     const row = (message) => {
       const chat = chatOf(message);
       const name = this.#model.nameOf(chat);
       return el("li", {}, el("button", { type: "button", click: () => this.#go(chat, message.number) },
         picture(name), el("span", { class: "name" }, bdi(name)), el("span", { class: "time" }, timeInList(message.time)), el("span", { class: "last" }, bdi(message.text))));
     };
-    this.#found.replaceChildren(...messages.map(row), ...(text && messages.length === 0 ? [el("li", { class: "none" }, words.found(0))] : []));
+    const place = ({ chat }) => {
+      const name = this.#model.nameOf(chat);
+      return el("li", {}, el("button", { type: "button", class: "named", click: () => this.#go(chat) }, picture(name), el("span", { class: "name" }, bdi(name))));
+    };
+    this.#found.replaceChildren(...named.map(place), ...messages.map(row), ...(text && messages.length + named.length === 0 ? [el("li", { class: "none" }, words.found(0))] : []));
   }
 
   /** @param {KeyboardEvent} event */
@@ -351,8 +359,16 @@ class Shell {
   };
 
   #rowsIn(list, rows) {
-    const make = (row) => el("li", {}, el("button", { type: "button", click: () => this.#go(row.chat) }));
+    const make = (row) => el("li", {}, el("button", { type: "button", click: () => this.#go(row.chat), contextmenu: (event) => this.#menuOf(event, row.chat) }));
     keyed(list, rows, ({ chat }) => chat, make, (item, row) => this.#drawRow(item.firstElementChild, row));
+  }
+
+  /** A right click, or the menu key: what one sees behind the chat's name. */
+  async #menuOf(event, chat) {
+    event.preventDefault();
+    const left = () => this.#model.open?.chat === chat && this.#back();
+    if (this.#model.groups.has(chat)) (await import("./groups.js")).group(this.#model, chat, left);
+    else if (!this.#model.row(chat)?.isStranger) (await import("./about.js")).person(this.#model, chat, left);
   }
 
   #drawRow(element, row) {
@@ -362,7 +378,7 @@ class Shell {
     const look = JSON.stringify([row, isTyping, isVerified]);
     if (element.look === look) return;
     element.look = look;
-    const name = row.name ?? row.chat;
+    const name = this.#model.nameOf(row.chat);
     element.replaceChildren(
       picture(name), el("span", { class: "name" }, bdi(name), isVerified && el("span", { class: "mark", title: words.verified }, "✓")),
       el("span", { class: "time" }, row.latest ? timeInList((row.note ?? row.latest).time) : ""),

@@ -105,12 +105,21 @@ export const words = {
   earlier: "An earlier message",
   cancel: "Cancel",
   reactionOf: (reaction, names) => `${reaction} from ${names.join(", ")}`,
-  search: "Search messages",
+  search: "Search people, groups and messages",
   found: (count) => (count === 0 ? "Nothing was found" : count === 1 ? "1 message was found" : `${count} messages were found`),
   states: {
     queued: ["◌", "Waiting"], sending: ["…", "Sending"], sent: ["✓", "Sent"], delivered: ["✓✓", "Delivered"],
     read: ["✓✓", "Read"], expired: ["⧖", "Expired"], failed: ["!", "Failed"],
   },
+  // Polls
+  askAll: "Ask everybody",
+  question: "Question",
+  answer: (number) => `Answer ${number}`,
+  moreAnswers: "Another answer",
+  poll: "Choose one",
+  pollMany: "Choose as many as you like",
+  pollOver: "This poll is over.",
+
   notForAll: (count) => (count === 1 ? "1 member can't get it" : `${count} members can't get it`),
   reasons: {
     noSuchPerson: "Nobody has this Whisper ID any more.",

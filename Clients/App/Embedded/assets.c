@@ -67,6 +67,9 @@ static const struct app_asset assets[] = {
     {"notices.js", (const unsigned char[]) {
 #embed "../Assets/notices.js" suffix(, 0)
     }},
+    {"polls.js", (const unsigned char[]) {
+#embed "../Assets/polls.js" suffix(, 0)
+    }},
     {"shell.js", (const unsigned char[]) {
 #embed "../Assets/shell.js" suffix(, 0)
     }},

@@ -5,6 +5,65 @@ import Testing
 
 /// Acts about a person, a chat or a group.
 extension AppCluster {
+    @Test(.enabled(if: Axe.isExpected, "needs deploy/install-python-tools.sh"))
+    func aPollIsAskedAnsweredAndTakenBack() async throws {
+        let axe = try Axe.source()
+        try await AppWindow.two { ann, bob in
+            let (annID, bobID) = (try await ann.id, try await bob.id)
+            try await ann.add(bobID, as: "Bob Ross")
+            try await bob.add(annID, as: "Ann")
+            try await ann.browser.click("#pane .who")
+            try await ann.browser.click("#ask-all")
+            try await ann.browser.type("Which day?", into: "[name=question]")
+            for (place, answer) in ["Friday", "Saturday"].enumerated() {
+                try await ann.browser.type(answer, into: ".field:nth-child(\(place + 1)) > [name=option]")
+            }
+            try await AppCluster.look(ann, "ask-light", axe)
+            try await ann.browser.click("dialog:last-of-type form .main")
+            try await ann.browser.value(of: "document.querySelector('dialog')?.close()")
+            func answers(_ page: AppWindow, _ wanted: [String]) async throws {
+                try await page.shows("\(wanted)") { try await page.texts(".poll button") == wanted }
+            }
+            for page in [ann, bob] { try await answers(page, ["Friday0", "Saturday0"]) }
+            try await bob.browser.click(".poll [data-choice='1']")
+            try await answers(ann, ["Friday0", "Saturday1 · Bob Ross"])
+            try await answers(bob, ["Friday0", "Saturday1 · You"])
+            try await AppCluster.look(bob, "poll-light", axe)
+            // By keyboard, and the focus stays where it was.
+            try await ann.browser.value(of: "document.querySelector('.poll [data-choice=\"0\"]').focus()")
+            try await ann.browser.press("\u{E007}")
+            try await answers(bob, ["Friday1 · Ann", "Saturday1 · You"])
+            try await answers(ann, ["Friday1 · You", "Saturday1 · Bob Ross"])
+            #expect(try await ann.browser.value(of: "return document.activeElement.dataset.choice").string == "0")
+            try await bob.browser.click(".poll [data-choice='0']")
+            try await answers(ann, ["Friday2 · Bob Ross, You", "Saturday0"])
+            try await bob.browser.click(".poll [data-choice='0']")
+            try await answers(ann, ["Friday1 · You", "Saturday0"])
+            for page in [ann, bob] { try await page.hasNoComplaints() }
+        }
+    }
+
+    /// By name, by a right click, and whatever signs somebody hides in a name.
+    @Test func peopleAreFoundByName() async throws {
+        try await AppWindow.two { ann, bob in
+            let bobID = try await bob.id
+            try await ann.add(bobID, as: "Bob Ross")
+            try await ann.ask("contact_update", #"{"whisperId":"\#(bobID)","name":"Bob \u202eRoss"}"#)
+            try await ann.shows("a name") { try await ann.texts("#list li .name") == ["Bob Ross"] }
+            try await ann.browser.type("ross", into: "[type=search]")
+            try await ann.shows("who was found") { try await ann.texts("#found .named .name") == ["Bob Ross"] }
+            try await ann.browser.press("\u{E00C}")
+            try await ann.browser.value(
+                of: """
+                    document.querySelector("#list [data-key] button")
+                        .dispatchEvent(new Event("contextmenu", { cancelable: true }));
+                    """)
+            try await ann.shows("what is known about him") {
+                try await ann.content(of: "dialog").contains(bobID)
+            }
+        }
+    }
+
     private func friends(_ body: (_ ann: AppWindow, _ bob: AppWindow) async throws -> Void) async throws {
         try await AppWindow.two { ann, bob in
             let (annID, bobID) = (try await ann.id, try await bob.id)
