@@ -14,8 +14,8 @@ struct WhisperCommand: AsyncParsableCommand {
             """,
         version: Release.line("whisper"),
         subcommands: [
-            AppCommand.self, InitCommand.self, RestoreCommand.self, IDCommand.self, LinkCommand.self, AddCommand.self,
-            InviteCommand.self, UninviteCommand.self,
+            AppCommand.self, InitCommand.self, RestoreCommand.self, ServerCommand.self, IDCommand.self, LinkCommand.self,
+            AddCommand.self, InviteCommand.self, UninviteCommand.self,
             ContactsCommand.self,
             AcceptCommand.self, RejectCommand.self, BlockCommand.self, UnblockCommand.self,
             ChatCommand.self, SendCommand.self, RetryCommand.self, CancelCommand.self, OutboxCommand.self,

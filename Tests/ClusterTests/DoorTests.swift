@@ -58,6 +58,27 @@ struct DoorTests {
         #expect(taken.contains("exists already"), "\(taken)")
     }
 
+    @Test func aServerThatHasMovedIsFoundByTheSameIdentity() async throws {
+        let folder = try TemporaryFolder(named: "moved")
+        defer { folder.remove() }
+        let alice = Typist(folder, "alice")
+        _ = try await alice.types("init", "--server", Typist.server)
+        let id = try await alice.types("id")
+        #expect(try await alice.types("server").contains(Typist.server))
+        let moved = Typist.server.replacing("127.0.0.1", with: "localhost")
+        #expect(try await alice.types("server", "--server", moved).contains("You are online there."))
+        #expect(try await alice.types("server").contains(moved))
+        #expect(try await alice.types("id") == id)
+        #expect(try await alice.types("inbox").contains("Nothing new."))
+        // What is no address changes nothing. An address at which nobody answers is kept, and can be changed again.
+        let wrong = try await alice.types("server", "--server", "chat.example", fails: true)
+        #expect(wrong.contains("is no server address"), "\(wrong)")
+        let nobody = "ws://127.0.0.1:\(LoopbackPort.free())"
+        let away = try await alice.types("server", "--server", nobody, fails: true)
+        #expect(away.contains("It was \(moved)."), "\(away)")
+        #expect(try await alice.types("server", "--server", Typist.server).contains("You are online there."))
+    }
+
     @Test func aPersonInvitesAnotherAndRevokesTheNext() async throws {
         let folder = try TemporaryFolder(named: "inviting")
         defer { folder.remove() }
