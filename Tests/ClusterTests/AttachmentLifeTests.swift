@@ -154,6 +154,28 @@ import Testing
         try await self.clean()
     }
 
+    /// A file that nobody else may fetch leaves the store with its uploader, long before its life is over (contract §20.3).
+    @Test(arguments: ["keep", "withdraw"]) func filesLeaveTheStoreWithTheirUploader(sentMail: String) async throws {
+        try await self.clean()
+        let (alice, bob) = (try await Cluster.phone(), try await Cluster.phone())
+        let (unsent, sent) = (try await alice.upload(Keys.random(10)), try await alice.upload(Keys.random(10)))
+        try await alice.send(alice.letter(to: bob, with: sent)).expecting("message_accepted")
+        // Their lives end in a day.
+        _ = try await Cluster.database(
+            """
+            UPDATE attachments.attachments SET created_at = created_at + interval '1 day',
+                expires_at = expires_at + interval '1 day', uploaded_at = uploaded_at + interval '1 day'
+            """)
+        _ = try await CalmCluster.Leaving.leave(alice, sentMail: sentMail)
+        try await waitUntil("what was not sent has left the store", within: .seconds(60), every: .milliseconds(300)) {
+            _ = try await self.collect()
+            return !self.exists(unsent)
+        }
+        #expect(self.exists(sent) == (sentMail == "keep"))
+        if sentMail == "keep" { #expect(try await bob.download(sent).count == 10) }
+        try await self.clean()
+    }
+
     @Test func onlyOperatorsCollectAndItIsRecorded() async throws {
         for path in ["/admin/attachments/gc/run", "/admin/attachments/audit"] {
             let viewer = Cluster.stack.configuration.viewerToken
