@@ -10,6 +10,23 @@ import Testing
         #expect(committed == Data(file.text.utf8), "docs/\(path) is not current: run `make documents` and commit docs/")
     }
 
+    /// Programs that no test executes become wrong.
+    @Test func eachProgramOfLLMSTextIsThatOfAPage() throws {
+        let pages = try ["operate-one-machine", "first-app", "first-bot"].map { name in
+            try String(contentsOf: Folder.documents.appending(path: name + ".md"), encoding: .utf8)
+        }
+        let text = try #require(ContractDocuments.files.first { $0.path == "../llms.txt" }).text
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        var (isCode, count) = (false, 0)
+        for line in lines {
+            if line.hasPrefix("```") { isCode.toggle() }
+            guard isCode, !line.hasPrefix("```") else { continue }
+            count += 1
+            #expect(pages.contains { $0.contains("\n\(line)\n") }, "\(line)")
+        }
+        #expect(count > 20 && lines.count <= 200)
+    }
+
     @Test(arguments: ContractDocuments.folders)
     func nothingElseLiesAmongGeneratedFiles(folder: String) throws {
         let present = try FileManager.default.contentsOfDirectory(

@@ -5,7 +5,7 @@ import WhisperCore
 /// the machine or the order of a hash table.
 package enum ContractDocuments {
     package struct File: Sendable {
-        /// Below `docs/`.
+        /// From `docs/` on.
         package let path: String
         package let text: String
     }
@@ -18,6 +18,7 @@ package enum ContractDocuments {
             File(path: "vectors/live.json", LiveVectors.document), File(path: "core.md", text: CorePage.text),
             File(path: "core.json", OpenRPC.document), File(path: "typescript/whisper.d.ts", text: TypeScript.text),
             File(path: "retention.md", text: RetentionPage.text),
+            File(path: "../llms.txt", text: LLMSText.text),
         ]
         for frame in DocumentedFrame.all {
             files.append(File(path: "schemas/\(frame.side.rawValue)/\(frame.type).json", frame.schemaFile))
