@@ -200,14 +200,16 @@ dist-library:
 
 # With Swift's library inside, in a tree of its own. Foundation's HTTP client, which whisper-admin uses, needs curl.
 PACKAGED := .build-packages
+# Programs look for libraries where the system has them, not beside themselves.
+PACKAGE_BUILD = $(SWIFT) build -c release $(LEAN) --disable-local-rpath --scratch-path $(PACKAGED)
 PACKAGED_PROGRAMS := whisper-gateway whisper-auth whisper-router whisper-push whisper-attachments whisper-calls whisper whisper-admin
 
 packages:
 	@./deploy/install-dependencies.sh package
 	@SCRATCH=$(PACKAGED) $(LOCKED)
 	@export WHISPER_BUILD=measure; for program in $(PACKAGED_PROGRAMS); do \
-	  $(SWIFT) build -c release --scratch-path $(PACKAGED) --static-swift-stdlib --product $$program $$([ $$program != whisper-admin ] || echo -Xlinker -lcurl); done; \
-	  $(SWIFT) build -c release --scratch-path $(PACKAGED) --product whispercore
+	  $(PACKAGE_BUILD) --static-swift-stdlib --product $$program $$([ $$program != whisper-admin ] || echo -Xlinker -lcurl); done; \
+	  $(PACKAGE_BUILD) --product whispercore
 	@$(MAKE) -s dist-packages
 
 # From executables that are there; PACKAGED names their tree.
