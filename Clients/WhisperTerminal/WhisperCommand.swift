@@ -14,7 +14,8 @@ struct WhisperCommand: AsyncParsableCommand {
             """,
         version: Release.line("whisper"),
         subcommands: [
-            AppCommand.self, InitCommand.self, RestoreCommand.self, ServerCommand.self, IDCommand.self, LinkCommand.self,
+            AppCommand.self, InitCommand.self, RestoreCommand.self, ServerCommand.self, IDCommand.self,
+            LinkCommand.self,
             AddCommand.self, InviteCommand.self, UninviteCommand.self,
             ContactsCommand.self,
             AcceptCommand.self, RejectCommand.self, BlockCommand.self, UnblockCommand.self,
