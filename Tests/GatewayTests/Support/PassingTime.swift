@@ -8,8 +8,8 @@ extension Gateway {
     /// Moves the connection's last activity, or the start of its closing, into the past.
     func letPass(_ time: Duration, on id: ConnectionID) {
         guard let connection = self.connections[id] else { return }
-        connection.heardAt -= time.milliseconds
-        if case .closing(let since) = connection.phase { connection.phase = .closing(since: since - time.milliseconds) }
+        connection.heard(at: connection.heardAt - time.milliseconds)
+        if case .closing(let since) = connection.phase { connection.beginsClosing(at: since - time.milliseconds) }
     }
 
     /// Milliseconds since something was heard from its client.

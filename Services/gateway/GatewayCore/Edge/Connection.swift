@@ -8,7 +8,7 @@ final class Connection {
     let channel: any Channel
     private var socket: DirectSocket
     /// The socket's peer; once the request has been read, the client behind trusted proxies.
-    var address: ClientAddress
+    private(set) var address: ClientAddress
     let openedAt: Int64
 
     enum Phase {
@@ -20,11 +20,11 @@ final class Connection {
         case closing(since: Int64)
     }
 
-    var phase = Phase.handshake
+    private(set) var phase = Phase.handshake
     /// Counted among the open connections of its address.
-    var isCounted = false
+    private(set) var isCounted = false
     /// Milliseconds of the gateway's clock at the last sign of life.
-    var heardAt: Int64
+    private(set) var heardAt: Int64
     private var bucket: TokenBucket
     /// Frames answered with INVALID_PAYLOAD since `invalidSince`.
     private var invalidFrames: UInt8 = 0
@@ -49,6 +49,20 @@ final class Connection {
         self.heardAt = now
         self.bucket = bucket
     }
+
+    /// The proxies in front have named the client.
+    func comes(from client: ClientAddress) { self.address = client }
+
+    /// The request was answered: from here on it is a WebSocket.
+    func becomesWebSocket(at now: Int64) {
+        self.phase = .open
+        self.isCounted = true
+        self.heardAt = now
+    }
+
+    func heard(at now: Int64) { self.heardAt = now }
+
+    func beginsClosing(at now: Int64) { self.phase = .closing(since: now) }
 
     /// Counts a frame against the connection's own rate.
     /// - Returns: the milliseconds to wait; `nil` if the frame is admitted.

@@ -38,7 +38,7 @@ extension Gateway {
         self.memory.forget(id)
         _ = connection.takeOutgoing()
         self.unbind(connection)
-        connection.phase = .closing(since: self.now)
+        connection.beginsClosing(at: self.now)
         self.upgrades.leave(connection)
     }
 
@@ -64,7 +64,7 @@ extension Gateway {
             if case .close = event { self.endSocket(of: connection) }
             return .closing
         }
-        connection.heardAt = self.now
+        connection.heard(at: self.now)
         self.turns.countEvent(self)
         switch event {
         case .text(let message):

@@ -196,7 +196,7 @@ package actor Gateway: LookUpHost, TurnHost {
     func close(_ connection: Connection, _ code: CloseCode, reason: String) {
         guard connection.isOpen else { return }
         self.write(to: connection) { WebSocketWriter.close(code.rawValue, reason: reason, to: &$0) }
-        connection.phase = .closing(since: self.now)
+        connection.beginsClosing(at: self.now)
         self.metrics.closed[code].increment()
         self.unbind(connection)
     }

@@ -30,8 +30,8 @@ final class Upgrades {
             // A socket without a peer address is gone already.
             let peer = connection.channel.remoteAddress.flatMap({ NetworkAddress($0) })
         else { return }
-        connection.address =
-            self.trustedProxies.client(peer: peer, forwardedFor: request.headers["x-forwarded-for"]).network
+        let client = self.trustedProxies.client(peer: peer, forwardedFor: request.headers["x-forwarded-for"])
+        connection.comes(from: client.network)
         self.rates.admit(Rates.connections, connection, host) {
             self.upgrade($0, key: key, host)
         } refused: {
@@ -41,9 +41,7 @@ final class Upgrades {
     }
 
     private func upgrade(_ connection: Connection, key: String, _ host: isolated some EdgeHost) {
-        connection.phase = .open
-        connection.heardAt = host.now
-        connection.isCounted = true
+        connection.becomesWebSocket(at: host.now)
         self.metrics.connections.increment()
         let open = self.openConnections[connection.address, default: 0] + 1
         self.openConnections[connection.address] = open
@@ -60,7 +58,7 @@ final class Upgrades {
 
     /// Answers a plain HTTP request, and ends the connection.
     func end(_ connection: Connection, with answer: HTTPAnswer, _ host: isolated some EdgeHost) {
-        connection.phase = .closing(since: host.now)
+        connection.beginsClosing(at: host.now)
         let channel = connection.channel
         var buffer = channel.allocator.buffer(capacity: 256)
         answer.write(to: &buffer)
