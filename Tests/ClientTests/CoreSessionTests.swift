@@ -267,10 +267,15 @@ import Testing
         }
         #expect(try await ask("invitation_create")["error"]?["code"]?.string == "offline")
         try await self.kit.online(core)
-        let made = try #require(try await ask(#"invitation_create {"expiresInSeconds":60,"form":"web"}"#)["result"])
+        let wish = #"invitation_create {"expiresInSeconds":60,"form":"web","name":"Ann"}"#
+        let made = try #require(try await ask(wish)["result"])
         #expect(made["type"]?.string == "invitation" && made["expiresAt"]?.integer == 60)
         let (text, token) = (made["text"]?.string ?? "", made["token"]?.string ?? "")
-        #expect(text.hasSuffix("/invite#\(token)") && InvitationToken(token) != nil)
+        let id = try await self.kit.id(core)
+        #expect(text.contains("/invite#\(token)&add=\(id)&") && InvitationToken(token) != nil)
+        let read = try await self.kit.perform(core, #"link_read {"text":"\#(text)"}"#)
+        #expect(read["kind"]?.string == "invite" && read["whisperId"]?.string == id && read["name"]?.string == "Ann")
+        #expect(read["add"]?.string?.hasPrefix("whisper://add/\(id)?") == true && read["isOurs"] == .bool(false))
         let usual = try await ask("invitation_create")["result"]
         #expect(
             usual?["text"]?.string?.hasPrefix("whisper://invite/") == true && usual?["expiresAt"]?.integer == 604_800)

@@ -36,6 +36,24 @@ struct InvitationLinkTests {
         }
     }
 
+    /// Whoever comes in by the link finds the person who wrote it.
+    @Test func anInvitationNamesItsWriter() throws {
+        let address = try #require(ServerAddress("wss://chat.example.org"))
+        let keys = IdentityKeys(Mnemonic.random()).publicKeys
+        let writer = ContactLink(id: keys.id(counter: 0), keys: keys, server: address, name: "Ann & Bob")
+        let link = InvitationLink(try #require(InvitationToken(token)), server: address, inviter: writer)
+        for form in ContactLink.Form.allCases {
+            let text = link.text(form)
+            #expect(text.utf8.count <= InvitationLink.charactersMax)
+            let read = try #require(InvitationLink(text))
+            #expect(read.token == link.token && read.inviter == writer)
+            #expect(read.inviter?.fits(keys) == true)
+            // A part of it names nobody, and lets somebody in all the same.
+            let part = try #require(InvitationLink(String(text[..<text.firstRange(of: "&v=")!.lowerBound])))
+            #expect(part.token == link.token && part.inviter == nil)
+        }
+    }
+
     @Test(arguments: [
         "", "#", "hello", String(token.dropLast()), token + "A", "whisper://invite/#\(token)",
         "whisper://add/chat.example.org#\(token)", "https://chat.example.org/listen#\(token)",

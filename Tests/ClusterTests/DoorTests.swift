@@ -85,12 +85,16 @@ struct DoorTests {
         let (alice, bob, carol) = (Typist(folder, "alice"), Typist(folder, "bob"), Typist(folder, "carol"))
         _ = try await alice.types("init", "--server", Typist.server)
         func invite() async throws -> String {
-            let lines = try await alice.types("invite", "--days", "1", "--web").split(separator: "\n")
+            let lines = try await alice.types("invite", "--days", "1", "--web", "--name", "Al").split(separator: "\n")
             return String(try #require(lines.first { $0.contains("/invite#") }))
         }
         try await self.behind("invited") {
             let words = try await bob.types("init", "--invitation", try await invite())
             #expect(words.contains("Your Whisper ID is"), "\(words)")
+            // He finds who invited him.
+            let add = try #require(words.firstMatch(of: #/Al \(WSP[^)]*\) invited you.*\nwhisper add '([^']+)'/#)).1
+            _ = try await bob.types("add", String(add), "alice")
+            #expect(try await bob.types("contacts").contains("alice"))
             let second = try await invite()
             #expect(try await bob.types("uninvite", second).contains("Nobody can register"))
             let refused = try await carol.types("init", "--invitation", second, fails: true)

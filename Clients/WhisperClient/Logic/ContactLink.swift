@@ -64,7 +64,7 @@ package struct ContactLink: Equatable, Sendable {
 
 extension ContactLink {
     private static let app = "whisper://add/"
-    private static let page = "/add#"
+    static let page = "/add#"
     private static let firstReleases = "whisper:"
     private static let version = 1
 

@@ -5,31 +5,42 @@ package struct InvitationLink: Equatable {
     package let token: InvitationToken
     /// `nil` if only the token was given.
     package let server: ServerAddress?
+    /// The person who invites, as a link that adds them. `nil` if the invitation names nobody.
+    package let inviter: ContactLink?
 
-    /// Reads `whisper://invite/{host[:port]}#{token}`, `https://{host[:port]}/invite#{token}` and a token alone. Fields that a later
-    /// release puts behind the token, after `&`, are ignored.
+    /// Reads `whisper://invite/{host[:port]}#{token}`, `https://{host[:port]}/invite#{token}` and a token alone. Behind `&add=` stand
+    /// the fields of a contact link of the same server. Others, which a later release puts behind `&`, are ignored.
     package init?(_ text: String) {
         let parts = text.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
         guard let token = InvitationToken(parts[parts.count - 1].prefix { $0 != "&" }) else { return nil }
         self.token = token
         guard parts.count == 2 else {
-            self.server = nil
+            (self.server, self.inviter) = (nil, nil)
             return
         }
         let address = Self.address(of: String(parts[0]))
         guard let server = address.flatMap({ ServerAddress($0) }) else { return nil }
         self.server = server
+        self.inviter = parts[1].firstRange(of: Self.inviterField).flatMap { field in
+            try? ContactLink("\(server.origin)\(ContactLink.page)\(parts[1][field.upperBound...])")
+        }
     }
 
-    package init(_ token: InvitationToken, server: ServerAddress) { (self.token, self.server) = (token, server) }
+    /// - Parameter inviter: of the same server.
+    package init(_ token: InvitationToken, server: ServerAddress, inviter: ContactLink? = nil) {
+        (self.token, self.server, self.inviter) = (token, server, inviter)
+    }
 
     /// A link without its server is the token alone.
     package func text(_ form: ContactLink.Form) -> String {
-        switch (form, self.server) {
-        case (_, nil): self.token.text
-        case (.app, let server?): "\(Self.appScheme)\(server.hostAndPort)#\(self.token.text)"
-        case (.web, let server?): "\(server.origin)\(Self.page)#\(self.token.text)"
-        }
+        guard let server else { return self.token.text }
+        let place =
+            switch form {
+            case .app: "\(Self.appScheme)\(server.hostAndPort)#"
+            case .web: "\(server.origin)\(Self.page)#"
+            }
+        let fields = self.inviter?.text(.web).drop { $0 != "#" }.dropFirst()
+        return place + self.token.text + (fields.map { Self.inviterField + $0 } ?? "")
     }
 
     private static func address(of place: String) -> String? {
@@ -41,7 +52,8 @@ package struct InvitationLink: Equatable {
         return origin.hasPrefix("https://") || origin.hasPrefix("http://") && isLocal ? origin : nil
     }
 
-    package static let charactersMax = 512
+    package static let charactersMax = 1_024
+    private static let inviterField = "&add="
     private static let appScheme = "whisper://invite/"
     private static let page = "/invite"
 }

@@ -3,7 +3,7 @@ package import Contract
 /// Any link that people of Whisper pass on, told apart without asking anybody.
 package enum Link {
     case contact(ContactLink)
-    case invitation(ServerAddress)
+    case invitation(ServerAddress, inviter: ContactLink?)
     case profile
     case conversation(ListenLink)
     case room(RoomLink)
@@ -17,8 +17,8 @@ package enum Link {
             self = .conversation(link)
         } else if let link = RoomLink(text) {
             self = .room(link)
-        } else if let server = InvitationLink(text)?.server {
-            self = .invitation(server)
+        } else if let link = InvitationLink(text), let server = link.server {
+            self = .invitation(server, inviter: link.inviter)
         } else if let (id, origin) = TranscriptShare.place(of: text) {
             self = .transcript(id: id, origin: origin)
         } else {
@@ -30,7 +30,7 @@ package enum Link {
     package var server: ServerAddress? {
         switch self {
         case .contact(let link): link.server
-        case .invitation(let server): server
+        case .invitation(let server, _): server
         case .profile: nil
         case .conversation(let link): ServerAddress(link.origin)
         case .room(let link): ServerAddress(link.origin)

@@ -6,6 +6,10 @@ extension Verb {
         "expiresInSeconds", Limits.invitationLifeSeconds,
         about: "How long somebody may come in with it. Default: 7 days."
     ).optional
+    private static let name = TypedField.text(
+        "name", 1...ContactLink.nameScalarsMax,
+        about: "What the link calls us, who invite. Without it the link says no name, but our Whisper ID."
+    ).optional
     private static let form = TypedField<ContactLink.Form>.choice(
         "form",
         about:
@@ -15,8 +19,8 @@ extension Verb {
     static let invitationCreate = Verb(
         "invitation_create", of: "contacts",
         about:
-            "Makes an invitation, with which one person may register. `text` is the link; the host may draw it as a QR code. The server says how many we make in a day, which may be none: `forbidden`.",
-        [Self.life.field, Self.form.field], type: "invitation",
+            "Makes an invitation, with which one person may register, and finds us. `text` is the link; the host may draw it as a QR code. The server says how many we make in a day, which may be none: `forbidden`.",
+        [Self.life.field, Self.form.field, Self.name.field], type: "invitation",
         [
             Field("text", .text(1...InvitationLink.charactersMax), about: "ASCII."),
             Field("token", .text(InvitationToken.characters), about: "The link's token, for `invitation_revoke`."),
@@ -25,14 +29,18 @@ extension Verb {
         errors: [.noIdentity, .offline, .unreachable, .forbidden, .tooMany, .server, .store],
         samples: (
             #"{"expiresInSeconds":86400}"#,
-            #"{"type":"invitation","text":"whisper://invite/chat.example#AAECAwQFBgcICQoLDA0ODw","token":"AAECAwQFBgcICQoLDA0ODw","expiresAt":1730604800000}"#
+            #"{"type":"invitation","text":"whisper://invite/chat.example#AAECAwQFBgcICQoLDA0ODw&add=WSP-AAAA-AAAA-AAAA&v=1&f=AAAAAAAAAAAAAAAAAAAAAA","token":"AAECAwQFBgcICQoLDA0ODw","expiresAt":1730604800000}"#
         ),
         .server { opened, parameters, json in
             let life = try parameters[Self.life]
-            let form = try parameters[Self.form] ?? .app
+            let (form, name) = (try parameters[Self.form] ?? .app, try parameters[Self.name])
             do {
                 let invitation = try await opened.with { try await $0.account.invite(for: life, $0) }
-                json.add("text", InvitationLink(invitation.token, server: opened.serverAddress).text(form))
+                let (server, keys) = (opened.serverAddress, opened.profile.keys.publicKeys)
+                let inviter = try opened.store.settings.whisperID().map {
+                    ContactLink(id: $0, keys: keys, server: server, name: name)
+                }
+                json.add("text", InvitationLink(invitation.token, server: server, inviter: inviter).text(form))
                 json.add("token", invitation.token.text)
                 json.add("expiresAt", invitation.expiresAt)
             } catch let error as InquiryError where error == .refused(.forbidden, retryAfter: nil) {

@@ -53,6 +53,14 @@ struct InitCommand: AsyncParsableCommand {
         }
         print("")
         try await introduce(profile, self.options)
+        Self.name(invitation?.inviter)
+    }
+
+    private static func name(_ inviter: ContactLink?) {
+        guard let inviter else { return }
+        let person = inviter.name.map { "\(harmless($0)) (\(inviter.id))" } ?? "\(inviter.id)"
+        print("\(person) invited you. Add them with this link:")
+        print("whisper add '\(inviter.text(.app))'")
     }
 
     /// An identity that no server knows yet.
@@ -69,6 +77,7 @@ struct InitCommand: AsyncParsableCommand {
         }
         if let invitation { try profile.store.settings.set(invitation: invitation.token) }
         try await introduce(profile, self.options)
+        Self.name(invitation?.inviter)
     }
 }
 

@@ -15,6 +15,7 @@ struct InviteCommand: AsyncParsableCommand {
 
     @OptionGroup var options: ProfileOptions
     @Option(help: "For how many days.") var days: Int64 = 7
+    @Option(help: "What the link calls you. Your Whisper ID stands in it anyway.") var name: String?
     @Flag(help: "A link that a browser opens.") var web = false
     @Flag(help: "Draw it as a QR code, too.") var qr = false
 
@@ -40,6 +41,7 @@ struct InviteCommand: AsyncParsableCommand {
     private func link(_ core: CoreClient) async throws -> String {
         let members = try await core.answered("invitation_create") { json in
             json.add("expiresInSeconds", self.days * 86_400)
+            json.add("name", self.name)
             json.add("form", (self.web ? ContactLink.Form.web : .app).rawValue)
         }
         guard let text = members.string("text") else { throw CoreClient.strange }
