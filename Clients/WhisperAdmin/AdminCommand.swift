@@ -12,7 +12,7 @@ struct AdminCommand: AsyncParsableCommand {
             The token is read from $ADMIN_TOKEN, or $VIEWER_TOKEN for looking only, or a file (--token-file); it is no \
             argument, because everybody on a machine sees those. Every call is recorded: see `whisper-admin audit`.
 
-            Exit status: 0 done, 1 refused, 2 wrong usage, 3 no answer that can be used: the server is away, or has a fault.
+            Exit status: 0 done, 1 refused, 2 wrong usage, 3 no answer that can be used: can't reach the server, or it has a fault.
             """,
         version: Release.line("whisper-admin"),
         subcommands: [

@@ -131,7 +131,7 @@ struct BansCommand: AsyncParsableCommand {
         let body = try await self.options.server().get("admin/bans", self.page.query)
         try self.options.show(body, as: Answer.self) { answer in
             let lines = answer.bans.map { ban in
-                "\(time(ban.createdAt))  \(ban.whisperId ?? ban.guestId ?? "")  \(ban.expiresAt.map { "until \(time($0))" } ?? "for ever")  \(harmlessLine(ban.reason))"
+                "\(time(ban.createdAt))  \(ban.whisperId ?? ban.guestId ?? "")  \(BanTerm.words(ban.expiresAt))  \(harmlessLine(ban.reason))"
             }
             return listed(lines, else: "Nobody is banned.") + PageOptions.more(answer.nextCursor)
         }
@@ -219,7 +219,7 @@ struct MessageCommand: AsyncParsableCommand {
 
 struct DeadLettersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "dead-letters", abstract: "Wake-ups that were given up, newest first.")
+        commandName: "dead-letters", abstract: "Failed pushes, newest first.")
 
     @OptionGroup var options: AdminOptions
     @OptionGroup var page: PageOptions
@@ -239,7 +239,7 @@ struct DeadLettersCommand: AsyncParsableCommand {
             let lines = answer.deadLetters.map {
                 "\(time($0.at))  \($0.whisperId)  \($0.kind) \($0.wakeId) by \($0.provider): \(harmlessLine($0.reason)), \($0.tries) tries"
             }
-            return listed(lines, else: "No wake-up was given up.") + PageOptions.more(answer.nextCursor)
+            return listed(lines, else: "No push failed.") + PageOptions.more(answer.nextCursor)
         }
     }
 }

@@ -79,7 +79,7 @@ func describe(_ failure: FileFailure) -> String {
     case .gone: "the server has it no more"
     case .forbidden: "the server does not give it to you"
     case .damaged: "it is not what its sender has sealed"
-    case .unreadable: "it cannot be read or written here"
+    case .unreadable: "this device cannot read or write it"
     case .rejected: "the server did not take it"
     case .triedTooOften: "tried too often without success"
     }

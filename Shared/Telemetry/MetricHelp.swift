@@ -90,7 +90,7 @@ extension MetricName {
         case .wakesCoalesced: "Wake-ups asked for that another one answered."
         case .pushLatencySeconds: "From the queueing of a wake-up to the provider's word that it has it."
         case .pushRetries: "Tries after a first one that failed."
-        case .pushDeadLetters: "Wake-ups given up. Operators can list them."
+        case .pushDeadLetters: "Failed pushes. Operators can list them."
         case .pushReminders: "Wake-ups sent because mail still waited and an earlier one had woken nobody."
         case .pushWoke: "Pushed wake-ups whose device came back."
         case .pushWokeSeconds: "From the push to the device's coming back."

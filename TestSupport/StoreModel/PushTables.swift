@@ -11,7 +11,7 @@ package struct PushTables: Equatable, Sendable {
     }
 
     package internal(set) var recipients: [WhisperID: Recipient] = [:]
-    /// Wake-ups that were given up.
+    /// Failed pushes.
     package internal(set) var deadLetters = 0
 
     /// Stands for NULL in arrays.

@@ -300,6 +300,8 @@ extension CalmCluster {
             #expect(try await status(["stats"], token: "no token of this server") == 1)
             let wrong = [
                 ["identity", "WSP-1"], ["identity"], ["nonsense"], ["ban", nobody], ["stats", "--url", "x"],
+                ["ban", nobody, "--reason", "x", "--for", "0d"],
+                ["ban", nobody, "--reason", "x", "--for", "1d", "--permanently"],
             ]
             for arguments in wrong {
                 #expect(try await status(arguments) == 2, "\(arguments)")
@@ -320,11 +322,21 @@ extension CalmCluster {
             #expect(try await Operators.tool("reports", "--status", "open", "--limit", "100").contains(id))
             #expect(try await Operators.tool("review", id, "warn").contains("Done."))
             #expect(
-                try await Operators.tool("ban", mallory.id, "--reason", "enough", "--hours", "1").contains(
+                try await Operators.tool("ban", mallory.id, "--reason", "enough").contains(
                     "is banned until")
             )
             #expect(try await mallory.client.end().code == 4003)
             #expect(try await Operators.tool("bans").contains("\(mallory.id)  until"))
+            let day = nowMilliseconds() + 86_400_000
+            let end = try #require(try await self.bans(of: mallory).first?["expiresAt"]?.integer)
+            #expect((day - 600_000...day).contains(end))
+            #expect(
+                try await Operators.tool("ban", mallory.id, "--reason", "enough", "--permanently").contains(
+                    "is banned permanently."))
+            #expect(try await Operators.tool("bans").contains("\(mallory.id)  permanently"))
+            #expect(try await self.bans(of: mallory).first?["expiresAt"] == nil)
+            #expect(try await Operators.tool("review", id, "ban", "--for", "2h").contains("Banned until"))
+            #expect(try #require(try await self.bans(of: mallory).first?["expiresAt"]?.integer) < end)
             #expect(
                 try await Operators.tool("audit", "--target", mallory.id).contains(
                     "operator ban \(mallory.id): ok “enough”")

@@ -2997,6 +2997,8 @@ export interface Routes {
       decision: "dismiss" | "warn" | "ban"
       /** 0 to 1000 characters. */
       note?: string | null
+      /** End of the ban, in the future. The ban is permanent if absent. */
+      expiresAt?: Timestamp | null
     }
     answer: {
       /** Always `true`. */
@@ -3013,7 +3015,7 @@ export interface Routes {
       guestId?: GuestID | null
       /** 1 to 1000 characters. */
       reason: string
-      /** In the future. For ever if absent. */
+      /** End of the ban, in the future. The ban is permanent if absent. */
       expiresAt?: Timestamp | null
     }
     answer: {
@@ -3125,7 +3127,7 @@ export interface Routes {
       }>
     }
   }
-  /** Wake-ups that were given up, newest first. Their mail still waits. Known for 30 days. */
+  /** Failed pushes, newest first. Their mail still waits. Known for 30 days. */
   "GET /admin/push/dead-letters": {
     parameters: {
       /** 1 to 64 characters. */
@@ -3582,7 +3584,7 @@ export interface Routes {
         failures: number
         dueAt?: Timestamp | null
       } | null
-      /** Wake-ups that were given up. 0 to 10000 elements. */
+      /** Failed pushes. 0 to 10000 elements. */
       deadLetters: Array<{
         at: Timestamp
         /** 1 to 64 characters. */
@@ -3835,7 +3837,7 @@ export interface Routes {
         failures: number
         dueAt?: Timestamp | null
       } | null
-      /** Wake-ups that were given up. 0 to 10000 elements. */
+      /** Failed pushes. 0 to 10000 elements. */
       deadLetters?: Array<{
         at: Timestamp
         /** 1 to 64 characters. */

@@ -30,7 +30,7 @@ extension WhisperClient {
         case .away(_, let retryIn):
             let parts = retryIn.components
             let milliseconds = max(parts.seconds * 1_000 + parts.attoseconds / 1_000_000_000_000_000, 0)
-            self.logger.notice("the server is away", metadata: [LogFact.retryInMs: "\(milliseconds)"])
+            self.logger.notice("can't reach the server", metadata: [LogFact.retryInMs: "\(milliseconds)"])
         case .stopped(.closed): self.logger.info("the connection was ended")
         case .stopped(let reason):
             self.logger.error("the connection has ended for good", metadata: [LogFact.reason: "\(reason.word)"])

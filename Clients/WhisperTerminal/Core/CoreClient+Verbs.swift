@@ -488,7 +488,7 @@ extension CoreClient {
 extension CoreClient.Refusal {
     private var known: CoreError.Code? { CoreError.Code(rawValue: self.code) }
 
-    /// A file that is named cannot be read or written here.
+    /// A file that is named cannot be read, or cannot be made.
     var isOfFile: Bool { self.known == .file }
 
     /// Something waits already, so that there is no room.
@@ -501,7 +501,9 @@ extension CoreClient.Refusal {
         case .bannedContact: "This person is banned from the server."
         case .blockedContact: "You have blocked this person."
         case .toSelf: "You cannot write to yourself."
-        case .file: "The file cannot be read or written here."
+        case .file where self.field == "to":
+            "The file cannot be made. Its folder must exist, and its name must be free."
+        case .file: "There is no such file, or it cannot be read."
         case .tooLarge: "The server takes no file of this size."
         case .tooMany: "Too many wait already."
         case .store: "The local store cannot be written (is the disk full?)."

@@ -24,6 +24,9 @@ package enum AdminOperations {
     static let whisperID = TypedField.whisperID("whisperId", about: "This or `guestId`.").optional
     static let guestID = TypedField.guestID("guestId", about: "This or `whisperId`.").optional
     private static let why = TypedField.text("reason", Limits.banReasonCharacters)
+    private static let banEnd = TypedField.timestamp(
+        "expiresAt", about: "End of the ban, in the future. The ban is permanent if absent."
+    ).optional
     private static let unknown = HTTPOperation.Failure(.notFound, "There is no such identity or guest.")
     private static let invalid = HTTPOperation.Failure(.invalidPayload, "The body is not valid.")
     private static let badParameter = HTTPOperation.Failure(.invalidPayload, "A parameter is not valid.")
@@ -36,15 +39,20 @@ package enum AdminOperations {
     package struct Review: HTTPBody {
         package let decision: Decision
         package let note: String?
+        /// The end of the ban, if that is the decision.
+        package let expiresAt: Timestamp?
 
         private static let decision = TypedField<Decision>.choice("decision")
         private static let note = TypedField.text("note", Limits.reportNoteCharacters).optional
 
-        package static let schema = ObjectSchema([Self.decision.field, Self.note.field])
+        package static let schema = ObjectSchema([
+            Self.decision.field, Self.note.field, AdminOperations.banEnd.field,
+        ])
 
         package init(_ payload: Payload) throws(Payload.Corrupted) {
             self.decision = try payload[Self.decision]
             self.note = try payload[Self.note]
+            self.expiresAt = try payload[AdminOperations.banEnd]
         }
     }
 
@@ -54,18 +62,15 @@ package enum AdminOperations {
         package let reason: String
         package let expiresAt: Timestamp?
 
-        private static let expiresAt = TypedField.timestamp("expiresAt", about: "In the future. For ever if absent.")
-            .optional
-
         package static let schema = ObjectSchema([
             AdminOperations.whisperID.field, AdminOperations.guestID.field, AdminOperations.why.field,
-            Self.expiresAt.field,
+            AdminOperations.banEnd.field,
         ])
 
         package init(_ payload: Payload) throws(Payload.Corrupted) {
             self.principal = try AdminOperations.principal(payload)
             self.reason = try payload[AdminOperations.why]
-            self.expiresAt = try payload[Self.expiresAt]
+            self.expiresAt = try payload[AdminOperations.banEnd]
         }
     }
 
@@ -238,7 +243,7 @@ package enum AdminOperations {
             failures: [.init(.invalidPayload, "Not an id."), .init(.notFound, "Nobody sent such a message lately.")]),
         HTTPOperation(
             "listDeadLetters", .get, "/admin/push/dead-letters",
-            about: "Wake-ups that were given up, newest first. Their mail still waits. Known for 30 days.",
+            about: "Failed pushes, newest first. Their mail still waits. Known for 30 days.",
             origin: .operators, access: .viewer, parameters: [Self.cursor, .query("limit", .integer(1...100))],
             success: .json(
                 ObjectSchema([Field("deadLetters", .array(of: .object(Self.deadLetter), count: 0...100)), Self.next]),

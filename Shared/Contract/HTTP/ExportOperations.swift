@@ -139,7 +139,7 @@ package enum ExportOperations {
             [
                 Self.time("at"), Field("kind", Self.word), Field("provider", Self.word),
                 Field("reason", .text(0...200)), Field("tries", Self.count),
-            ], about: "Wake-ups that were given up."),
+            ], about: "Failed pushes."),
     ]
 
     /// The part of the schema `calls`.

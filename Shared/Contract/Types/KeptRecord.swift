@@ -106,7 +106,7 @@ package struct KeptRecord: Sendable {
         "wakeUps", "The last wake-up of each identity.", in: "push.recipients", until: "after the last try",
         .seconds(14 * 86_400), by: "push: RecipientTable")
     package static let deadLetters = KeptRecord(
-        "deadLetters", "Wake-ups that were given up.", in: "push.dead_letters", until: "after they were given up",
+        "deadLetters", "Failed pushes.", in: "push.dead_letters", until: "after they failed",
         .seconds(30 * 86_400), setting: Self.days("DEAD_LETTER_DAYS", 1...3_650), by: "push: RecipientTable")
     package static let backups = KeptRecord(
         "backups", "Backups of the database, and the log between them.", until: "after it was made, and one interval",

@@ -171,7 +171,7 @@ package enum MailSettings {
 package enum KeptSettings {
     package static let audit = Self.days(of: .audit, "How long the record of what operators did stays.")
     package static let guests = Self.days(of: .guests, "How long a guest is known who does not come back.")
-    package static let deadLetters = Self.days(of: .deadLetters, "How long operators see wake-ups that were given up.")
+    package static let deadLetters = Self.days(of: .deadLetters, "How long operators see failed pushes.")
     package static let backups = Self.days(
         of: .backups, "How long the oldest backup stays, as `whisper-backup` is told. Auth tells people of it.")
 

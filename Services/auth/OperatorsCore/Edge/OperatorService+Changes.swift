@@ -7,9 +7,7 @@ extension OperatorService {
     func ban(_ body: AdminOperations.Ban, _ call: inout AdminGate.Call) async throws(HTTPRefusal) {
         guard let principal = body.principal else { throw .notOneOfTwoIDs }
         call.event.note = body.reason
-        if let end = body.expiresAt, end <= (try await self.now()) {
-            throw .invalid(PayloadViolation("expiresAt", "must be in the future"))
-        }
+        try await self.checkEnd(body.expiresAt)
         let event = Self.event(of: call, about: principal)
         let isKnown = try await self.stored { () async throws(StoreError) in
             try await self.banning.ban(principal, reason: body.reason, until: body.expiresAt, recording: event)
@@ -17,6 +15,11 @@ extension OperatorService {
         guard isKnown else { throw .unknown(principal) }
         call.event = event
         call.isRecorded = true
+    }
+
+    private func checkEnd(_ end: Timestamp?) async throws(HTTPRefusal) {
+        guard let end, end <= (try await self.now()) else { return }
+        throw .invalid(PayloadViolation("expiresAt", "must be in the future"))
     }
 
     func unban(_ body: AdminOperations.Unban, _ call: inout AdminGate.Call) async throws(HTTPRefusal) {
@@ -38,17 +41,16 @@ extension OperatorService {
         return event
     }
 
-    /// - Parameter end: of the ban, if that is the decision; nil for never.
     func review(
-        _ report: UUIDText, _ body: AdminOperations.Review, banUntil end: Timestamp? = nil,
-        _ call: inout AdminGate.Call
+        _ report: UUIDText, _ body: AdminOperations.Review, _ call: inout AdminGate.Call
     ) async throws(HTTPRefusal) {
         call.event.target = "\(UUIDText(high: report.high, low: report.low))"
         call.event.note = [body.decision.rawValue, body.note].compactMap { $0 }.joined(separator: ": ")
+        try await self.checkEnd(body.expiresAt)
         let event = call.event
         let isKnown = try await self.stored { () async throws(StoreError) in
             try await self.banning.review(
-                report, body.decision, note: body.note, banUntil: end, recording: event)
+                report, body.decision, note: body.note, banUntil: body.expiresAt, recording: event)
         }
         guard isKnown else { throw .unknownReport }
         call.isRecorded = true

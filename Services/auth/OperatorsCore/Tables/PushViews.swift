@@ -12,7 +12,7 @@ package struct PushViews: Sendable {
         package var wokeAt: Timestamp?
     }
 
-    /// A wake-up that was given up.
+    /// A push that failed to the end.
     package struct DeadLetter: Equatable, Sendable {
         package var number: Int64
         package var at: Timestamp

@@ -16,7 +16,7 @@ extension ConsolePage {
         return ConsolePage(
             .bans, title: "Bans",
             body: """
-                \(self.heading("Bans", "Whoever is banned cannot log in, write or read. Their mail waits; lifting the ban gives it back."))
+                \(self.heading("Bans", "A banned person cannot log in, write or read. Their mail waits until the ban ends."))
                 \(self.confirmation(of: done))
                 \(mayAct ? self.newBan(of: session) : nil)
                 \(entries.isEmpty ? self.empty("Nobody is banned.") : self.list(entries, of: session, at: now))
@@ -44,7 +44,7 @@ extension ConsolePage {
             <td data-label="Reason" dir="auto">\(entry.reason)</td>
             <td data-label="Since">\(self.distance(of: entry.createdAt, at: now))</td>
             <td data-label="Ends">\(entry.expiresAt.map { self.distance(of: $0, at: now) } ?? "never")</td>
-            \(session.role >= .operator ? self.lifting(entry.principal, of: session) : nil)</tr>
+            \(session.role >= .operator ? self.ending(entry.principal, of: session) : nil)</tr>
             """
         }
         return """
@@ -53,11 +53,11 @@ extension ConsolePage {
             """
     }
 
-    private static func lifting(_ principal: PrincipalID, of session: ConsoleSession) -> HTML {
+    private static func ending(_ principal: PrincipalID, of session: ConsoleSession) -> HTML {
         """
         <td class="act"><form method="post" action="/console/unban" class="actions">\(self.formToken(of: session))
         <input type="hidden" name="whisperId" value="\(principal.description)">
-        <input name="reason" required maxlength="\(Limits.banReasonCharacters.upperBound)" value="appeal" aria-label="Reason for lifting">
+        <input name="reason" required maxlength="\(Limits.banReasonCharacters.upperBound)" value="appeal" aria-label="Reason for ending the ban">
         <button>End ban</button></form></td>
         """
     }

@@ -80,7 +80,7 @@ extension ConsolePage.Section {
             case .erasures: ("/console/erasures", "Erasures")
             case .retention: ("/console/retention", "What is kept")
             case .messages: ("/console/messages", "Messages")
-            case .wakeUps: ("/console/wake-ups", "Wake-ups")
+            case .wakeUps: ("/console/wake-ups", "Failed pushes")
             case .audit: ("/console/audit", "Audit")
             }
         return "<a href=\"\(address)\"\(isCurrent ? " aria-current=\"page\"" : "" as HTML)>\(title)</a>"

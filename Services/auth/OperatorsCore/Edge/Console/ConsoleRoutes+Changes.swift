@@ -11,9 +11,9 @@ extension ConsoleRoutes {
         var json = JSONWriter()
         json.add("decision", form["decision"])
         json.add("note", form.filled("note"))
+        if let end = try Self.term(form)?.end(from: visit.now) { json.add("expiresAt", end) }
         let body = try JSONBody.read(AdminOperations.Review.self, in: json.finished())
-        let end = try Self.term(form)?.end(from: visit.now)
-        try await self.service.review(id, body, banUntil: end, &call)
+        try await self.service.review(id, body, &call)
         let done: CompletedChange =
             switch body.decision {
             case .dismiss: .dismissed

@@ -124,7 +124,7 @@ extension ConsolePage {
         <p>Sessions that have not expired live again, and mail that waits is delivered.</p>
         <form method="post" action="/console/unban" class="actions" id="unban">\(self.formToken(of: session))
         <input type="hidden" name="whisperId" value="\(id)">
-        <input name="reason" required maxlength="\(Limits.banReasonCharacters.upperBound)" placeholder="Reason" aria-label="Reason for lifting">
+        <input name="reason" required maxlength="\(Limits.banReasonCharacters.upperBound)" placeholder="Reason" aria-label="Reason for ending the ban">
         <button>End ban</button></form></section>
         """
     }

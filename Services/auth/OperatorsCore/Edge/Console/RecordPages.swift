@@ -20,7 +20,7 @@ extension ConsolePage {
             <tbody>\(rows)</tbody></table>
             """
         return ConsolePage(
-            .wakeUps, title: "Wake-ups",
+            .wakeUps, title: "Failed pushes",
             body: """
                 \(self.heading("Failed pushes", "Pushes that no provider took in the end. Their mail still waits. Known for 30 days."))
                 \(letters.isEmpty ? self.empty("None. Every push found its provider.") : list)
