@@ -272,6 +272,7 @@ package struct AuthMetrics: Sendable {
     package let requests = CounterFamily<AuthRequestKind>(.authRequests, by: .kind)
     package let seconds = Timer(.authSeconds)
     package let sessionsLive = Meter(.sessionsLive)
+    package let registrationOpen = Meter(.registrationOpen)
     package let busDepth = Meter(.busDepth)
 
     package init() {}

@@ -57,6 +57,7 @@ extension MetricName {
         case .databaseBytesMax: "Room for the database in bytes, as an operator has set it (DATABASE_BYTES_MAX)."
         case .authRequests: "Frames and questions that gateways sent to auth, by kind."
         case .registrations: "Proofs of keys with a valid signature, by result and kind of client."
+        case .registrationOpen: "1 while anybody may register without an invitation, 0 otherwise. Asked once a minute."
         case .erasures: "Erasures that were decided, by origin."
         case .erasuresOpen: "Erasures that a service has not finished, of the whole cluster."
         case .erasureOldestSeconds: "Age of the oldest erasure that a service has not finished, of the whole cluster."

@@ -56,6 +56,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case certificateEnd = "whisper_certificate_end_timestamp_seconds"
     case authRequests = "whisper_auth_requests_total"
     case registrations = "whisper_registrations_total"
+    case registrationOpen = "whisper_registration_open"
     case erasures = "whisper_erasures_total"
     case erasuresOpen = "whisper_erasures_open"
     case erasureOldestSeconds = "whisper_erasure_oldest_seconds"

@@ -60,9 +60,8 @@ package struct Auth: Sendable {
         self.consumer = RequestConsumer(
             bus: bus, handler: handler, instance: instance, metrics: metrics, logger: logger)
         self.sessionSweep = ExpirySweep(sessions, clock: clock, logger: logger)
-        self.countSessions = { () async throws(StoreError) in
-            metrics.sessionsLive.set(try await sessions.count(at: clock.store))
-        }
+        self.countSessions = Self.counting(
+            sessions, of: pool, usually: configuration.registration, metrics, clock: clock)
         self.guestSweep = ExpirySweep(guests, clock: clock, logger: logger)
         self.profileSweep = ExpirySweep(
             AbandonedProfiles(pool, life: configuration.profileLife), clock: clock, logger: logger)
@@ -101,6 +100,18 @@ package struct Auth: Sendable {
             pool: pool, bus: bus, rates: rates, trustedProxies: trustedProxies, configuration: configuration,
             clock: clock, logger: logger)
         self.pool = pool
+    }
+
+    /// Counts sessions that live, and looks whether registration is open.
+    private static func counting(
+        _ sessions: SessionTable, of pool: PostgresPool, usually usual: RegistrationMode, _ metrics: AuthMetrics,
+        clock: ServiceClock
+    ) -> @Sendable () async throws(StoreError) -> Void {
+        return { () async throws(StoreError) in
+            metrics.sessionsLive.set(try await sessions.count(at: clock.store))
+            let mode = try await pool.query(RegistrationDoor.mode(usual: usual))
+            metrics.registrationOpen.set(mode == .open ? 1 : 0)
+        }
     }
 
     /// Works until its task is cancelled, or until `drain`.
