@@ -103,6 +103,38 @@ import Testing
         #expect(self.skeleton("<p><script></p>") != self.skeleton("<p>word</p>"))
     }
 
+    /// A message that was read needs no push, and the page must not look as if one had to be mended.
+    @Test func aMessageThatArrivedShowsNoFailedPush() {
+        let (now, id) = (Timestamp(milliseconds: 1_730_000_000_000), WhisperID("WSP-AAAA-AAAA-AAAA")!)
+        func page(
+            _ status: AdminOperations.MessageStatus, deliveredAfter seconds: Int64?, pushedAfter pushed: Int64?
+        ) -> String {
+            let delivery = ClusterViews.Delivery(
+                sender: id, recipient: id, group: nil, status: status, acceptedAt: now,
+                deliveredAt: seconds.map { now + .seconds($0) }, readAt: nil, expiredAt: nil)
+            let wake = pushed.map {
+                PushViews.LastWakeUp(
+                    at: now + .seconds($0), provider: "apns", result: "unavailable",
+                    wakeID: UUIDText(high: 1, low: 2), wokeAt: nil)
+            }
+            let found = OperatorService.MessageDeliveries(deliveries: [delivery], wakes: wake.map { [id: $0] } ?? [:])
+            return ConsolePage.message(asked: "x", .found(found), at: now).body.text
+        }
+        let faults = ["Last wake-up", "not seen yet", "No wake-up"]
+        for status in [AdminOperations.MessageStatus.delivered, .read] {
+            let shown = page(status, deliveredAfter: 60, pushedAfter: 2)
+            #expect(faults.allSatisfy { !shown.contains($0) }, "\(status)")
+            #expect(shown.contains("Arrived. Before that a wake-up was pushed: apns, <bdi>unavailable</bdi>, +2.0 s."))
+            for other in [-1, 61, nil] as [Int64?] {
+                let shown = page(status, deliveredAfter: 60, pushedAfter: other)
+                #expect((faults + ["Arrived."]).allSatisfy { !shown.contains($0) }, "\(status)")
+            }
+        }
+        let waiting = page(.pending, deliveredAfter: nil, pushedAfter: 2)
+        #expect(waiting.contains("Last wake-up") && waiting.contains("not seen yet"))
+        #expect(page(.pending, deliveredAfter: nil, pushedAfter: nil).contains("No wake-up"))
+    }
+
     /// Many operators look, at any distance: each is told by two looks that are far enough apart.
     @Test func messagesAMinuteAreToldByTwoLooks() {
         let pace = MessagePace(apart: .seconds(30))

@@ -45,15 +45,15 @@ extension ConsolePage {
             self.step("Accepted", start, nil), self.step("Delivered", delivery.deliveredAt, start),
             self.step("Read", delivery.readAt, start), self.step("Expired", delivery.expiredAt, start),
         ].compactMap { $0 }
-        // A wake-up from before the message was for another one.
-        let own = wake.flatMap { $0.at >= start ? $0 : nil }
+        // A wake-up from before the message, or from after its arrival, was for another one.
+        let own = wake.flatMap { $0.at >= start && $0.at <= delivery.deliveredAt ?? $0.at ? $0 : nil }
         return """
             <article class="card delivery">
             <header><p class="parties">\(self.subject(delivery.sender)) <span>to</span> \(self.subject(delivery.recipient))</p>
             <p><span class="tag \(self.tone(delivery.status))" id="status">\(delivery.status.rawValue)</span></p></header>
             \(delivery.group.map { "<p class=\"small\">In the group <span class=\"id\">\(GroupIDText.prefix)\($0)</span></p>" } as HTML?)
             <ol class="steps">\(steps)</ol>
-            \(own.map { self.wake($0, after: start, at: now) } ?? "<p class=\"small\">No wake-up was pushed for it.</p>" as HTML)
+            \(self.wake(own, of: delivery, at: now))
             </article>
             """
     }
@@ -73,12 +73,23 @@ extension ConsolePage {
             """
     }
 
-    private static func wake(_ wake: PushViews.LastWakeUp, after start: Timestamp, at now: Timestamp) -> HTML {
-        """
-        <dl class="facts"><div><dt>Last wake-up</dt><dd>\(wake.provider), \(foreign: wake.result)</dd></div>
-        <div><dt>Tried</dt><dd>\(self.time(wake.at, at: now)) \(Wording.step(from: start, to: wake.at))</dd></div>
-        <div><dt>Device back</dt><dd>\(wake.wokeAt.map { self.time($0, at: now) } ?? "not seen yet")</dd></div>
-        <div><dt>Wake id</dt><dd class="id">\(wake.wakeID)</dd></div></dl>
-        """
+    /// A message that has arrived needs no wake-up any more. Its result is told, but not as a fault.
+    private static func wake(
+        _ wake: PushViews.LastWakeUp?, of delivery: ClusterViews.Delivery, at now: Timestamp
+    ) -> HTML {
+        let hasArrived = delivery.status == .delivered || delivery.status == .read
+        guard let wake else { return hasArrived ? "" : "<p class=\"small\">No wake-up was pushed for it.</p>" }
+        let after = Wording.step(from: delivery.acceptedAt, to: wake.at)
+        guard !hasArrived else {
+            return """
+                <p class="small">Arrived. Before that a wake-up was pushed: \(wake.provider), \(foreign: wake.result), \(after). <span class="id">\(wake.wakeID)</span></p>
+                """
+        }
+        return """
+            <dl class="facts"><div><dt>Last wake-up</dt><dd>\(wake.provider), \(foreign: wake.result)</dd></div>
+            <div><dt>Tried</dt><dd>\(self.time(wake.at, at: now)) \(after)</dd></div>
+            <div><dt>Device back</dt><dd>\(wake.wokeAt.map { self.time($0, at: now) } ?? "not seen yet")</dd></div>
+            <div><dt>Wake id</dt><dd class="id">\(wake.wakeID)</dd></div></dl>
+            """
     }
 }
