@@ -267,12 +267,12 @@ let package = Package(
                     "-Xlinker", "-soname=libwhispercore.so.1", "-Xlinker", "-z", "-Xlinker", "now",
                 ])
             ]),
-        .target(name: "TerminalText", path: "Clients/TerminalText", swiftSettings: strict),
+        .target(name: "TerminalText", dependencies: ["CQREncode"], path: "Clients/TerminalText", swiftSettings: strict),
         .executableTarget(
             name: "WhisperTerminal",
             dependencies: [
-                "WhisperClient", "WhisperCore", "TerminalText", "Contract", "CQREncode", "CAppAssets",
-                "PlainSource", arguments, nioCore, nioHTTP, nioPosix,
+                "WhisperClient", "WhisperCore", "TerminalText", "Contract", "CAppAssets", "PlainSource", arguments,
+                nioCore, nioHTTP, nioPosix,
             ],
             path: "Clients/WhisperTerminal", swiftSettings: strict),
         // The page of `whisper app`.

@@ -71,6 +71,7 @@ struct InviteCommand: AsyncParsableCommand {
     @Option(help: "Class of rates of those who come in with it.") var rateClass: String?
     @Option(help: "The server's address for people, as chat.example.org or chat.example.org:8443: prints links, too.")
     var host: String?
+    @Flag(help: "Draw the link for a browser as a QR code, too; needs --host.") var qr = false
 
     private struct Body: Encodable {
         var uses, expiresInSeconds: Int64
@@ -85,9 +86,10 @@ struct InviteCommand: AsyncParsableCommand {
     func validate() throws {
         guard Limits.invitationUses.contains(self.uses) else { throw ValidationError("--uses has to be 1 to 1000.") }
         guard (1...90).contains(self.days) else { throw ValidationError("--days has to be 1 to 90.") }
-        guard self.host.map(Self.isAddress) ?? true else {
+        guard self.host.map(InvitationLinks.isAddress) ?? true else {
             throw ValidationError("--host has to be HOST or HOST:PORT.")
         }
+        if self.qr, self.host == nil { throw ValidationError("--qr needs a --host: it draws a link.") }
     }
 
     func run() async throws {
@@ -95,25 +97,26 @@ struct InviteCommand: AsyncParsableCommand {
             "admin/invitations",
             Body(
                 uses: self.uses, expiresInSeconds: self.days * 86_400, label: self.label, rateClass: self.rateClass))
+        var link: String?
         try self.options.show(body, as: Answer.self) { answer in
-            [
+            link = self.host.flatMap { InvitationLinks(answer.token, host: $0) }?.web
+            return [
                 answer.token,
                 "Invitation \(answer.invitationId), until \(time(answer.expiresAt)). It is shown this once.",
             ] + self.ways(with: answer.token)
         }
+        guard self.qr, let link else { return }
+        for line in QRCode(link)?.lines() ?? [] { print(isatty(STDOUT_FILENO) == 1 ? QRCode.dark(line) : line) }
     }
 
     private func ways(with token: String) -> [String] {
-        guard let host else { return ["Somebody new says: whisper init --server ADDRESS --invitation \(token)"] }
+        guard let links = self.host.flatMap({ InvitationLinks(token, host: $0) }) else {
+            return ["Somebody new says: whisper init --server ADDRESS --invitation \(token)"]
+        }
         return [
-            "Somebody new opens https://\(host)/invite#\(token)",
-            "or says: whisper init --invitation 'whisper://invite/\(host)#\(token)'",
+            "Somebody new opens \(links.web)",
+            "or says: whisper init --invitation '\(links.app)'",
         ]
-    }
-
-    private static func isAddress(_ host: String) -> Bool {
-        guard let parts = URLComponents(string: "https://\(host)"), parts.host?.isEmpty == false else { return false }
-        return parts.user == nil && parts.path.isEmpty && parts.query == nil && parts.fragment == nil
     }
 }
 

@@ -57,10 +57,10 @@ private enum Architecture {
         ]),
         "WhisperCore": ["WhisperClient", "Contract", "ContractSchema", "Logging"],
         "WhisperCoreC": ["WhisperCore", "CWhisperCore"],
-        "TerminalText": [],
+        "TerminalText": ["CQREncode"],
         "WhisperTerminal": nio.union([
             "WhisperClient", "WhisperCore", "TerminalText", "Contract", "Logging", "ArgumentParser",
-            "FoundationEssentials", "NIOHTTP1", "CQREncode", "CAppAssets", "PlainSource",
+            "FoundationEssentials", "NIOHTTP1", "CAppAssets", "PlainSource",
         ]),
         "PlainSource": [],
         "WebPages": ["Contract", "ServerCrypto", "CWebAssets", "PlainSource"],
@@ -116,6 +116,7 @@ private enum Architecture {
         "CSQLite": ["SQLite", "SealedFileTests", "ClientTests"],
         "CSodium": ["ServerCrypto", "WhisperClient", "LoadTool", "TestKit", "AuthTestKit", "ServerCryptoTests"],
         "CNghttp2": ["PushCore", "PushPeers"],
+        "CQREncode": ["TerminalText"],
         "CWebAssets": ["WebPages"],
         "CAppAssets": ["WhisperTerminal"],
     ]

@@ -61,4 +61,20 @@ struct InvitationLinkTests {
         "http://chat.example.org/invite#\(token)", "http://127.0.0.1.example.org/invite#\(token)",
     ])
     func anythingElseIsNot(text: String) { #expect(InvitationLink(text) == nil) }
+
+    /// Operators' links, which are made of an address as somebody types it.
+    @Test(arguments: ["chat.example.org", "chat.example.org:8443", "192.0.2.1", "[2001:db8::1]", "[2001:db8::1]:443"])
+    func linksOfOperatorsAreRead(host: String) throws {
+        let links = try #require(InvitationLinks(token, host: host))
+        for text in [links.app, links.web] {
+            let link = try #require(InvitationLink(text), "\(text)")
+            #expect(link.token.text == token && link.server == ServerAddress("wss://\(host)"), "\(text)")
+        }
+    }
+
+    @Test(arguments: [
+        "", ":443", "chat.example.org:", "chat.example.org:+443", "chat.example.org:443443", "a/b", "a#b", "a?b", "a@b",
+        "https://chat.example.org", "a b", "a\"b", "ä.example", "[::1", "[]", "::1", "[a/b]",
+    ])
+    func whatIsNoAddressHasNoLinks(host: String) { #expect(InvitationLinks(token, host: host) == nil) }
 }

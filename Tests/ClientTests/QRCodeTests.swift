@@ -1,5 +1,6 @@
 import Foundation
 import LocalStack
+import TerminalText
 import Testing
 
 @testable import WhisperTerminal

@@ -299,7 +299,8 @@ extension CalmCluster {
             }
             #expect(try await status(["stats"], token: "no token of this server") == 1)
             let wrong = [
-                ["identity", "WSP-1"], ["identity"], ["nonsense"], ["ban", nobody], ["stats", "--url", "x"],
+                ["identity", "WSP-1"], ["identity"], ["nonsense"], ["ban", nobody], ["invite", "--qr"],
+                ["stats", "--url", "x"],
                 ["ban", nobody, "--reason", "x", "--for", "0d"],
                 ["ban", nobody, "--reason", "x", "--for", "1d", "--permanently"],
             ]
@@ -342,6 +343,10 @@ extension CalmCluster {
                     "operator ban \(mallory.id): ok “enough”")
             )
             #expect(try await Operators.tool("unban", mallory.id, "--reason", "appeal").contains("is not banned"))
+            let invited = try await Operators.tool("invite", "--host", "chat.example.org", "--qr").split(
+                separator: "\n")
+            #expect(invited.contains { $0.hasSuffix("https://chat.example.org/invite#\(invited[0])") })
+            #expect(invited.count { $0.contains("█") } > 15)
             await #expect(throws: LaunchError.self) { try await Operators.tool("ban", "WSP-1", "--reason", "x") }
             let message = try await alice.text(try await Cluster.phone())
             #expect(try await Operators.tool("message", message).contains("pending; accepted"))

@@ -78,6 +78,17 @@ struct ConsoleCluster {
                 try await browser.go(to: Cluster.stack.opsURL + path)
                 #expect(try await PageCluster.overhang(browser) == 0, "\(path)")
             }
+            try await browser.go(to: console + "/registration")
+            try await self.tab(to: "#invite [name=host]", browser)
+            try await browser.press("chat.example.org" + enter)
+            try await self.shows("Invitation", browser, in: "h1")
+            #expect(try await PageCluster.overhang(browser) == 0)
+            try await self.picture("invited-320", browser)
+            // The keyboard selects a whole link, for its copy.
+            try await self.tab(to: "#web", browser)
+            let selected = try await browser.value(of: "return getSelection().toString()").string
+            let token = try await browser.value(of: "return document.querySelector('#token').value").string
+            #expect(selected == "https://chat.example.org/invite#\(token ?? "")")
             try await browser.go(to: console + "/people?id=\(alice.id)")
             try await self.shows("banned", browser, in: "#status")
             try await self.tab(to: "#unban [name=reason]", browser)

@@ -123,6 +123,23 @@ import Testing
             let id = try #require(list.firstMatch(of: #/data-invitation="([^"]*)"/#)).1
             #expect(try await browser.submit("/console/invitations/\(id)/revoke", [:]).status == 303)
             #expect(try await viewer.get(page).text.contains("revoked"))
+            #expect(!answer.text.contains("chat.example.org"))
+
+            let more = ["host": "chat.example.org:8443", "rateClass": "bot", "uses": "1", "days": "1"]
+            let linked = try await browser.submit("/console/invitations", more).text
+            let other = try #require(linked.firstMatch(of: #/id="token"[^>]*value="([^"]*)"/#)).1
+            for link in [
+                "https://chat.example.org:8443/invite#\(other)", "whisper://invite/chat.example.org:8443#\(other)",
+            ] {
+                #expect(linked.contains("readonly value=\"\(link)\""), "\(link)")
+            }
+            #expect(
+                try await bench.sql("SELECT rate_class FROM auth.invitations ORDER BY number DESC LIMIT 1") == "bot")
+            for wrong in [["host": "chat.example.org/x"], ["host": "a\"b"], ["rateClass": "fast"]] {
+                let wish = more.merging(wrong) { $1 }
+                #expect(try await browser.submit("/console/invitations", wish).status == 400, "\(wrong)")
+            }
+            #expect(try await bench.sql("SELECT count(*) FROM auth.invitations") == "2")
             let long = String(repeating: "x", count: Limits.banReasonCharacters.upperBound + 1)
             #expect(try await browser.submit(page, ["mode": "default", "reason": long]).status == 400)
             #expect(try await browser.submit(page, ["mode": "default", "reason": "over"]).status == 303)

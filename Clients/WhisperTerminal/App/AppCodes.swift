@@ -1,5 +1,6 @@
 import Contract
 import Synchronization
+import TerminalText
 import WhisperCore
 
 /// QR codes for the page: drawn, and read.

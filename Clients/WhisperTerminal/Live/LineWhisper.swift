@@ -1,4 +1,5 @@
 import Contract
+import TerminalText
 import WhisperClient
 import WhisperCore
 

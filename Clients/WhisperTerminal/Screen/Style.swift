@@ -1,4 +1,5 @@
 import Glibc
+import TerminalText
 
 /// ANSI colours, or nothing where they would be noise.
 struct Style: Sendable {
@@ -33,11 +34,14 @@ struct Style: Sendable {
     func blue(_ text: String) -> String { self.wrap("34", text) }
     func cyan(_ text: String) -> String { self.wrap("36", text) }
     func yellow(_ text: String) -> String { self.wrap("33", text) }
-    /// White on black, whatever the colours of the terminal.
-    func dark(_ text: String) -> String { self.wrap("38;5;231;48;5;16", text) }
+    func dark(_ text: String) -> String { self.isOn ? QRCode.dark(text) : text }
     func red(_ text: String) -> String { self.wrap("1;31", text) }
 
     private func wrap(_ code: String, _ text: String) -> String {
         self.isOn ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
     }
+}
+
+extension QRCode {
+    func lines(_ style: Style) -> [String] { self.lines { style.dark($0) } }
 }

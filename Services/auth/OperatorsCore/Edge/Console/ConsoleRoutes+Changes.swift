@@ -105,7 +105,11 @@ extension ConsoleRoutes {
         json.add("uses", uses)
         json.add("expiresInSeconds", days * 86_400)
         json.add("label", form.filled("label"))
-        return .invited(try await self.service.invite(try JSONBody.read(in: json.finished()), &call), uses: uses)
+        json.add("rateClass", form.filled("rateClass"))
+        let host = form.filled("host")
+        guard host.map(InvitationLinks.isAddress) ?? true else { throw .badParameter("host") }
+        let made = try await self.service.invite(try JSONBody.read(in: json.finished()), &call)
+        return .invited(made, host.flatMap { InvitationLinks(made.token.text, host: $0) }, uses: uses)
     }
 
     /// The body begins with whom it is about. One field of the form takes identities and guests.

@@ -88,7 +88,8 @@ extension ConsoleRoutes {
             (try await self.service.registration(), try await self.service.invitations(page))
         }
         return .registration(
-            registration, invitations.prefix(page.limit), next: page.next(after: invitations, \.number),
+            registration, invitations.prefix(page.limit), classes: self.service.rateClassing.classes,
+            next: page.next(after: invitations, \.number),
             done: CompletedChange(visit.query), of: visit.session, at: visit.now)
     }
 

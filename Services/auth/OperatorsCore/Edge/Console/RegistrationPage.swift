@@ -1,10 +1,12 @@
+package import ClusterContract
 package import Contract
 import HTTPAccess
 
 extension ConsolePage {
     package static func registration(
-        _ registration: OperatorService.Registration, _ entries: ArraySlice<DoorTable.Invitation>, next: Cursor?,
-        done: CompletedChange?, of session: ConsoleSession, at now: Timestamp
+        _ registration: OperatorService.Registration, _ entries: ArraySlice<DoorTable.Invitation>,
+        classes: RateClasses = .usual, next: Cursor?, done: CompletedChange?, of session: ConsoleSession,
+        at now: Timestamp
     ) -> ConsolePage {
         let mayAct = session.role >= .operator
         return ConsolePage(
@@ -16,23 +18,34 @@ extension ConsolePage {
                 <p class="small">\(registration.isDefault ? "As the setting REGISTRATION says." : registration.changedAt.map { "Chosen \(self.distance(of: $0, at: now))." } ?? "Chosen by an operator.")</p>
                 \(mayAct ? self.choice(registration, of: session) : nil)
                 </section>
-                \(mayAct ? self.newInvitation(of: session) : nil)
+                \(mayAct ? self.newInvitation(classes, of: session) : nil)
                 \(entries.isEmpty ? self.empty("There are no invitations.") : self.list(entries, of: session, at: now))
                 \(self.older(next) { URLEncodedForm.address("/console/registration", [("cursor", $0)]) })
                 """)
     }
 
-    /// Shows a token, once.
-    package static func invited(_ invitation: OperatorService.NewInvitation, uses: Int64) -> ConsolePage {
+    /// Shows a token, once. Each field is selected as a whole when the keyboard comes to it.
+    /// - Parameter links: nil if the operator has not said the server's address.
+    package static func invited(
+        _ invitation: OperatorService.NewInvitation, _ links: InvitationLinks?, uses: Int64
+    ) -> ConsolePage {
         ConsolePage(
             .registration, title: "Invitation",
             body: """
                 \(self.heading("Invitation", "For \(uses == 1 ? "one person" : "\(uses) people" as HTML), until \(Wording.time(invitation.expiresAt)) UTC. It is shown here once: the server keeps only a digest of it."))
-                <section class="card"><p><label for="token">Give this to whoever shall come in, over a channel that you trust:</label></p>
-                <p><input id="token" class="id" readonly value="\(invitation.token.text)"></p>
-                <p class="small">Somebody new says <code>whisper init --server ADDRESS --invitation TOKEN</code>, or gives it to another app.</p></section>
+                <section class="card change"><p>Give one of these to the new person, over a channel that you trust.</p>
+                \(links.map { self.field("web", "Link for a browser; its page draws it as a QR code", $0.web) })
+                \(links.map { self.field("app", "Link for an app, or for <code>whisper init --invitation LINK</code>", $0.app) })
+                \(self.field("token", "Token, for <code>whisper init --server ADDRESS --invitation TOKEN</code>", invitation.token.text))</section>
                 <p class="more"><a href="/console/registration">Back to registration</a></p>
                 """)
+    }
+
+    private static func field(_ id: HTML, _ label: HTML, _ value: String) -> HTML {
+        """
+        <label for="\(id)">\(label)</label>
+        <input id="\(id)" class="id" readonly value="\(value)">
+        """
     }
 
     private static func title(of mode: RegistrationMode) -> HTML {
@@ -55,16 +68,19 @@ extension ConsolePage {
             """
     }
 
-    private static func newInvitation(of session: ConsoleSession) -> HTML {
-        """
-        <form method="post" action="/console/invitations" class="card actions" id="invite">
-        \(self.formToken(of: session))
-        <label>People <input name="uses" type="number" required min="1" max="\(Limits.invitationUses.upperBound)" value="1"></label>
-        <label>Days <input name="days" type="number" required min="1" max="90" value="7"></label>
-        <input name="label" maxlength="\(Limits.invitationLabelCharacters.upperBound)" placeholder="For whom or what (optional)" aria-label="For whom or what">
-        <button>Invite</button>
-        </form>
-        """
+    private static func newInvitation(_ classes: RateClasses, of session: ConsoleSession) -> HTML {
+        let options = classes.all.map(\.name.description).map { "<option value=\"\($0)\">\($0)</option>" as HTML }
+        return """
+            <form method="post" action="/console/invitations" class="card actions" id="invite">
+            \(self.formToken(of: session))
+            <label>People <input name="uses" type="number" required min="1" max="\(Limits.invitationUses.upperBound)" value="1"></label>
+            <label>Days <input name="days" type="number" required min="1" max="90" value="7"></label>
+            <input name="label" maxlength="\(Limits.invitationLabelCharacters.upperBound)" placeholder="For whom or what (optional)" aria-label="For whom or what">
+            <input name="host" maxlength="\(InvitationLinks.hostCharactersMax)" placeholder="Server's address, for links (optional)" aria-label="The server's address for people, as chat.example.org" autocomplete="on" spellcheck="false">
+            <select name="rateClass" aria-label="Rate class of those who come in"><option value="">Usual rates</option>\(options)</select>
+            <button>Invite</button>
+            </form>
+            """
     }
 
     private static func list(
