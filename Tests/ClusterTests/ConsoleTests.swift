@@ -10,8 +10,8 @@ import Testing
 struct ConsoleCluster {
     private static var pages: [String] {
         [
-            "", "/reports", "/people", "/bans", "/registration", "/erasures", "/retention", "/messages", "/wake-ups",
-            "/audit",
+            "", "/reports", "/people", "/bans", "/registration", "/rate-classes", "/erasures", "/retention",
+            "/messages", "/wake-ups", "/audit",
         ].map {
             "/console\($0)"
         }

@@ -15,7 +15,9 @@ import Testing
     let alice = TestIdentity(1)
     let bob = TestIdentity(2)
     static let pages = [
-        "", "/reports", "/reports?status=all", "/people", "/bans", "/retention", "/messages", "/wake-ups", "/audit",
+        "", "/reports", "/reports?status=all", "/people", "/bans", "/registration", "/rate-classes", "/erasures",
+        "/retention",
+        "/messages", "/wake-ups", "/audit",
         "/audit?all=1&target=x",
     ].map { "/console\($0)" }
 

@@ -188,6 +188,14 @@ import Testing
             let next = try await browser.get(try #require(answer.headers[.location])).text
             #expect(next.contains("It counts within seconds") && next.contains("<option value=\"none\">"))
             #expect(try await viewer.get(page).text.contains("<dd>bot</dd>"))
+            let list = try await viewer.get("/console/rate-classes").text
+            #expect(list.contains("<dt>send_message</dt><dd>1200/1200</dd>") && list.contains("\(self.alice.id())"))
+            try await bench.sql("UPDATE auth.identities SET rate_class = 'lost'")
+            let other = try await viewer.get("/console/rate-classes").text
+            let parts = other.components(separatedBy: "data-class=\"lost\"")
+            #expect(parts.count == 2 && parts[0].contains("Nobody has it."))
+            #expect(
+                parts.last?.contains("it counts as none") == true && parts.last?.contains("\(self.alice.id())") == true)
             #expect(
                 try await browser.submit("/console/rate-class", wish.merging(["rateClass": "none"]) { $1 }).status
                     == 303)

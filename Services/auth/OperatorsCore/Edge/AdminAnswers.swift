@@ -150,18 +150,16 @@ package enum AdminAnswers {
 
     /// - Parameter grants: also of classes that the settings have lost.
     package static func rateClasses(_ classes: RateClasses, _ grants: [RateClassGrant]) -> [UInt8] {
-        let members = Dictionary(grouping: grants, by: \.name).mapValues { $0.map { "\($0.identity)" } }
-        let lost = members.keys.filter { classes[$0] == nil }.sorted { $0.description < $1.description }
         var json = JSONWriter(capacity: 256 + 24 * grants.count)
-        json.add("classes", objects: classes.all.map(\.name) + lost) { name, json in
-            json.add("name", name.description)
-            json.add("isKnown", classes[name] != nil)
-            json.add("rates", objects: (classes[name]?.changes ?? [:]).sorted { $0.key < $1.key }) { rate, json in
-                json.add("name", rate.key)
-                json.add("uses", Int64(rate.value.uses))
-                json.add("burst", Int64(rate.value.burst))
+        json.add("classes", objects: RateClassMembers(classes, grants).all) { entry, json in
+            json.add("name", entry.name.description)
+            json.add("isKnown", entry.isKnown)
+            json.add("rates", objects: entry.rates) { rate, json in
+                json.add("name", rate.name)
+                json.add("uses", Int64(rate.change.uses))
+                json.add("burst", Int64(rate.change.burst))
             }
-            json.add("whisperIds", strings: members[name] ?? [])
+            json.add("whisperIds", strings: entry.identities.map { "\($0)" })
         }
         return json.finished()
     }

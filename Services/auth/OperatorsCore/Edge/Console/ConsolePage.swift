@@ -5,7 +5,7 @@ package import Hummingbird
 /// A page of the console, without the frame that `document` puts around each.
 package struct ConsolePage: Sendable {
     package enum Section: CaseIterable, Sendable {
-        case overview, reports, people, bans, registration, erasures, retention, messages, wakeUps, audit
+        case overview, reports, people, bans, registration, rateClasses, erasures, retention, messages, wakeUps, audit
     }
 
     package var section: Section?
@@ -77,6 +77,7 @@ extension ConsolePage.Section {
             case .people: ("/console/people", "People")
             case .bans: ("/console/bans", "Bans")
             case .registration: ("/console/registration", "Registration")
+            case .rateClasses: ("/console/rate-classes", "Rate classes")
             case .erasures: ("/console/erasures", "Erasures")
             case .retention: ("/console/retention", "What is kept")
             case .messages: ("/console/messages", "Messages")

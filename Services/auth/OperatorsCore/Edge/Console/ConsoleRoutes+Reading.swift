@@ -93,6 +93,13 @@ extension ConsoleRoutes {
             done: CompletedChange(visit.query), of: visit.session, at: visit.now)
     }
 
+    func rateClasses(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
+        try await self.service.gate.serve("listRateClasses", .viewer, as: visit.session.role) {
+            call async throws(HTTPRefusal) in
+            .rateClasses(self.service.rateClassing.classes, try await self.service.rateClassGrants())
+        }
+    }
+
     func erasures(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
         let page = try visit.page()
         let entries = try await self.service.gate.serve("listErasures", .viewer, as: visit.session.role) {

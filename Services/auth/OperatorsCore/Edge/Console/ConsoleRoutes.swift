@@ -51,6 +51,7 @@ package struct ConsoleRoutes: Sendable {
         let pages: [(RouterPath, PageHandler)] = [
             ("console", self.overview), ("console/reports", self.reports), ("console/people", self.people),
             ("console/bans", self.bans), ("console/registration", self.registration),
+            ("console/rate-classes", self.rateClasses),
             ("console/erasures", self.erasures), ("console/retention", self.retention),
             ("console/messages", self.messages),
             ("console/wake-ups", self.wakeUps), ("console/audit", self.audit),
