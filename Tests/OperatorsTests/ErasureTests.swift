@@ -131,6 +131,29 @@ import Testing
         }
     }
 
+    /// One that is stuck stands at the top, however many are done since.
+    @Test func theConsoleShowsOpenErasuresFirstAndTheOldestOfThemAtTheTop() async throws {
+        try await AuthBench.run { bench in
+            try await bench.sql(
+                """
+                INSERT INTO auth.erasures (erasure_id, whisper_id, sent_mail, by, decided_at, finished_at)
+                SELECT gen_random_uuid(), CASE WHEN n IN (3, 60) THEN n END, 'keep', 'operator', now(),
+                    CASE WHEN n IN (3, 60) THEN NULL ELSE now() END
+                FROM generate_series(1, 70) n
+                """)
+            let browser = try await ConsoleBrowser(try HTTPBench(admin: bench), token: HTTPBench.viewerToken)
+            func numbers(_ page: String) -> [Int] {
+                page.matches(of: #/>erasure-(\d+)</#).map { Int($0.1)! }
+            }
+            let first = try await browser.get("/console/erasures").text
+            let one = try #require(numbers(first).first) - 3
+            #expect(numbers(first).map { $0 - one } == [3, 60] + (20...70).reversed().filter { $0 != 60 })
+            let older = try #require(first.firstMatch(of: #/id="older" href="([^"]*)"/#)).1
+            let second = try await browser.get(String(older).replacing("&amp;", with: "&")).text
+            #expect(numbers(second).map { $0 - one } == (1...19).reversed().filter { $0 != 3 })
+        }
+    }
+
     @Test func operatorsEraseTwentyWithinAnHour() async throws {
         try await AuthBench.run { bench in
             let http = try HTTPBench(admin: bench)

@@ -87,6 +87,27 @@ package struct ErasedRecords: Sendable {
                 """, each: Self.entry))
     }
 
+    /// Erasures that wait for a part, oldest first.
+    package func open(limit: Int) async throws(StoreError) -> [Entry] {
+        try await self.pool.query(
+            Statement(
+                """
+                SELECT \(unsafeText: Self.columns) FROM auth.erasures WHERE finished_at IS NULL
+                ORDER BY number LIMIT \(Int64(limit))
+                """, each: Self.entry))
+    }
+
+    /// Finished erasures, newest first.
+    package func finished(before cursor: Cursor?, limit: Int) async throws(StoreError) -> [Entry] {
+        try await self.pool.query(
+            Statement(
+                """
+                SELECT \(unsafeText: Self.columns) FROM auth.erasures
+                WHERE number < \(cursor?.after ?? .max) AND finished_at IS NOT NULL
+                ORDER BY number DESC LIMIT \(Int64(limit))
+                """, each: Self.entry))
+    }
+
     /// - Returns: `nil` if there is no such erasure.
     package func find(_ id: UUIDText) async throws(StoreError) -> Entry? {
         try await self.pool.query(

@@ -102,13 +102,16 @@ extension ConsoleRoutes {
 
     func erasures(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
         let page = try visit.page()
-        let entries = try await self.service.gate.serve("listErasures", .viewer, as: visit.session.role) {
+        let (open, finished) = try await self.service.gate.serve("listErasures", .viewer, as: visit.session.role) {
             call async throws(HTTPRefusal) in
-            try await self.service.erasures(page)
+            (
+                page.cursor == nil ? try await self.service.openErasures(page) : [],
+                try await self.service.finishedErasures(page)
+            )
         }
         return .erasures(
-            entries.prefix(page.limit), next: page.next(after: entries, \.number), done: CompletedChange(visit.query),
-            at: visit.now)
+            open: open.prefix(page.limit), finished.prefix(page.limit), next: page.next(after: finished, \.number),
+            done: CompletedChange(visit.query), at: visit.now)
     }
 
     func retention(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {

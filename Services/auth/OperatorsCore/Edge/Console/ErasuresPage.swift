@@ -2,15 +2,21 @@ package import Contract
 import HTTPAccess
 
 extension ConsolePage {
+    /// - Parameters:
+    ///   - open: those that wait for a part, oldest first.
+    ///   - finished: newest first, a page of them.
     package static func erasures(
-        _ entries: ArraySlice<ErasedRecords.Entry>, next: Cursor?, done: CompletedChange?, at now: Timestamp
+        open: ArraySlice<ErasedRecords.Entry>, _ finished: ArraySlice<ErasedRecords.Entry>, next: Cursor?,
+        done: CompletedChange?, at now: Timestamp
     ) -> ConsolePage {
         ConsolePage(
             .erasures, title: "Erasures",
             body: """
-                \(self.heading("Erasures", "People who left for good, or were erased under <a href=\"/console/people\">People</a>. No row says who it was."))
+                \(self.heading("Erasures", "People who left for good, or were erased under <a href=\"/console/people\">People</a>. Erasures that wait for a service come first, the oldest at the top. No row says who it was."))
                 \(self.confirmation(of: done))
-                \(entries.isEmpty ? self.empty("Nobody was erased.") : self.list(entries, at: now))
+                \(open.isEmpty && finished.isEmpty ? self.empty("Nobody was erased.") : nil)
+                <div class="stack">\(open.isEmpty ? nil : self.list(open, at: now))
+                \(finished.isEmpty ? nil : self.list(finished, at: now))</div>
                 \(self.older(next) { URLEncodedForm.address("/console/erasures", [("cursor", $0)]) })
                 """)
     }
