@@ -95,6 +95,52 @@ extension CalmCluster {
             }
         }
 
+        /// Each command that needs the server, whatever it would have done there.
+        @Test func everyCommandTellsABannedPersonUntilWhen() async throws {
+            let folder = try TemporaryFolder(named: "terminal")
+            defer { folder.remove() }
+            let (alice, bob, again) = (Typist(folder, "alice"), Typist(folder, "bob"), Typist(folder, "again"))
+            let aliceID = try Self.id(in: try await alice.types("init", "--server", Typist.server))
+            let begun = try await bob.types("init", "--server", Typist.server)
+            let (bobID, phrase) = (try Self.id(in: begun), try Self.words(in: begun).joined(separator: " "))
+            _ = try await bob.types("add", aliceID, "alice")
+            _ = try await bob.types("whisper", "talk", input: "Hello\n")
+            let heard = try await alice.types("whisper", "talk", input: "Hello\n")
+            let link = try #require(heard.firstMatch(of: #/http\S+\/listen\/\S+/#)).0
+            let end = Int64(Date().timeIntervalSince1970 * 1_000) + 86_400_000 * 3
+            try await Operators.post("/admin/ban", ["whisperId": bobID, "reason": "a test", "expiresAt": end])
+                .expectSuccess()
+            let words = "banned from the server, until \(Self.day(end))"
+            let (id, token) = (newUUID(), "AAAAAAAAAAAAAAAAAAAAAA")
+            let commands = [
+                ["send", "alice", "Hello?"], ["add", aliceID], ["invite"], ["uninvite", token],
+                ["export", folder.path + "/held.json"], ["leave", "--confirm", bobID],
+                ["listen", String(link), "--name", "Bob", "--once"], ["whisper", "talk"], ["whisper", "other"],
+                ["room", "create"], ["room", "join", id], ["room", "list"], ["room", "leave", id],
+                ["room", "close", id], ["room", "code", id], ["room", "poke", id], ["room", "remove", id, aliceID],
+                ["conversation", "list"], ["conversation", "update", "talk", "--title", "Talk"],
+                ["conversation", "transcripts", "talk"], ["conversation", "delete-transcript", "talk", id],
+                ["conversation", "share", "talk", id], ["conversation", "unshare", "talk", id],
+                ["conversation", "delete", "talk"], ["outbox", "resume"], ["do", "room_list"],
+                ["do", "contact_add", #"{"whisperId":"\#(aliceID)"}"#],
+            ]
+            for command in commands {
+                let said = try await bob.types(command, input: "Hello?\n", fails: true)
+                #expect(said.contains(words) && !said.contains("Can't reach"), "\(command): \(said)")
+            }
+            let back = try await again.types("restore", "--server", Typist.server, input: phrase + "\n")
+            #expect(back.contains(words), "\(back)")
+            #expect(try await bob.types("inbox").contains(words))
+        }
+
+        /// The day that people here read.
+        private static func day(_ milliseconds: Int64) -> String {
+            let formatter = DateFormatter()
+            formatter.locale = Locale(identifier: "en_US_POSIX")
+            formatter.dateFormat = "yyyy-MM-dd"
+            return formatter.string(from: Date(timeIntervalSince1970: Double(milliseconds) / 1_000))
+        }
+
         /// Words and passphrase together are the identity.
         @Test func aPassphraseBesideTheWordsIsReadAndNeverShown() async throws {
             let folder = try TemporaryFolder(named: "terminal")
