@@ -33,7 +33,7 @@ import Testing
         #expect(
             room == Fragment.room(mtu: 20) && room >= Fragment.greetingBytes
                 && NearbyLimits.valueBytesMax / room < UInt16.max)
-        #expect(Fragment.room(mtu: 100_000) == NearbyLimits.mtus.upperBound - 13)
+        #expect(Fragment.room(mtu: NearbyLimits.mtus.upperBound) == 502 && Fragment.room(mtu: 100_000) == 502)
     }
 
     private static func fragments(of value: [UInt8], transfer: UInt32, mtu: Int) -> [Fragment] {

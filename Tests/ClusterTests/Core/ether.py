@@ -149,7 +149,7 @@ class Air:
             radio.say("wrote", peer=call["peer"], token=call["token"], ok=ok)
 
         characteristic, value = call["characteristic"], call["value"]
-        fits = connection is not None and len(base64.b64decode(value)) <= connection.mtu - 3
+        fits = connection is not None and len(base64.b64decode(value)) <= min(connection.mtu - 3, 512)
         if not fits or not other.has(characteristic) or short(characteristic) not in WRITABLE:
             return answer(False)
         self.carry(
@@ -171,7 +171,7 @@ class Air:
             radio.say("indicated", peer=call["peer"], token=call["token"], ok=ok)
 
         characteristic, value = call["characteristic"], call["value"]
-        fits = connection is not None and len(base64.b64decode(value)) <= connection.mtu - 3
+        fits = connection is not None and len(base64.b64decode(value)) <= min(connection.mtu - 3, 512)
         if not fits or characteristic.upper() not in connection.subscribed:
             return answer(False)
         self.carry(

@@ -58,7 +58,7 @@ package struct Fragment: Equatable, Sendable {
 
     /// Bytes of one packet.
     package static func packetBytes(mtu: Int) -> Int {
-        min(max(mtu, NearbyLimits.mtus.lowerBound), NearbyLimits.mtus.upperBound) - NearbyLimits.packetOverhead
+        min(max(mtu, NearbyLimits.mtus.lowerBound) - NearbyLimits.packetOverhead, NearbyLimits.packetBytesMax)
     }
 
     package static func count(of value: [UInt8], room: Int) -> Int { max((value.count + room - 1) / room, 1) }

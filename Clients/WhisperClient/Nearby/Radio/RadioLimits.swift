@@ -36,6 +36,9 @@ extension NearbyLimits {
     package static let mtus = 20...517
     /// The overhead of each packet, in bytes.
     package static let packetOverhead = 3
+    /// One value of a characteristic, in bytes (Bluetooth Core Specification, Vol 3, Part F, 3.2.9), also if the packet
+    /// would have room for more.
+    package static let packetBytesMax = 512
     /// Until a packet is confirmed. After that, the connection is given up.
     package static let confirmedWithin = Duration.seconds(10)
     /// Until a full queue has room for the waiting packet. After that, the connection is given up.
