@@ -7,6 +7,12 @@ enum ProfileParameters {
     static let sample = #"{"type":"profile","profile":"# + Shapes.sampleProfile + "}"
     static let errors: [CoreError.Code] = RoomParameters.errors
 
+    static let renewedLink = Field(
+        "link", .text(1...CoreLimits.profileLinkCharactersMax), .optional,
+        about:
+            "The new link of the profile. Absent: the device is out, but the profile is not renewed yet. Ask for `profile_renew`."
+    )
+
     static let name = TypedField<ProfileDocumentName>.choice(
         "name", about: "Name of a document; the server knows these names.")
     static let written = [

@@ -5,7 +5,7 @@ extension Verb {
     static let profileRenew = Verb(
         "profile_renew", of: "profiles",
         about:
-            "Draws another secret for our profile and seals its documents anew. To be done after `profile_remove`: whoever was taken out knows the link of before, and could join by it. The other devices join again by the new one. Repeat it if there is no answer.",
+            "Draws another secret for our profile and seals its documents anew. `profile_remove` does so by itself; it is to be done again if its answer has no link. The other devices join again by the new one. Repeat it if there is no answer.",
         type: "profile", ProfileParameters.result,
         errors: ProfileParameters.errors + [.changed, .outdated, .unreadable],
         samples: ("{}", ProfileParameters.sample),

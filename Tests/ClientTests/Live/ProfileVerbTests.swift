@@ -169,11 +169,12 @@ import Testing
         let read = #"profile_read {"name":"user"}"#
         try await phone.ask(#"profile_write {"name":"user","version":0,"content":"ann"}"#)
         try await lost.ask(read)
-        try await phone.ask(#"profile_remove {"whisperId":"\#(try await lost.id)"}"#)
-        // The answer to the document's writing is lost. The secret stays the same.
-        self.hosts.server.profiles.refuseWritings(1)
-        #expect(try await phone.refusalOfServer("profile_renew") == "server")
+        // The answer to the document's writing is lost, twice. The secret stays the same.
+        self.hosts.server.profiles.refuseWritings(2)
+        let removed = try await phone.ask(#"profile_remove {"whisperId":"\#(try await lost.id)"}"#)
+        #expect(removed["whisperId"] != nil && removed["link"] == nil)
         #expect(try await lost.refusalOfServer(join) == "forbidden")
+        #expect(try await phone.refusalOfServer("profile_renew") == "server")
         #expect(try await phone.ask(read)["content"]?.string == "ann")
         let renewed = try await phone.ask("profile_renew")["profile"]
         let link = try #require(renewed?["link"]?.string)
@@ -190,6 +191,20 @@ import Testing
         try await tablet.ask(#"profile_write {"name":"user","version":2,"content":"anna"}"#)
         #expect(try await phone.ask(read)["content"]?.string == "anna")
         for host in [phone, tablet, lost] { await host.core.close() }
+    }
+
+    /// Without a further verb: the removed device neither joins by the link that it knows nor opens what is there.
+    @Test func aRemovedDeviceCannotJoinAgain() async throws {
+        let (phone, tablet) = try await self.pair()
+        let link = try await self.link(of: phone)
+        try await phone.ask(#"profile_write {"name":"user","version":0,"content":"ann"}"#)
+        let removed = try await phone.ask(#"profile_remove {"whisperId":"\#(try await tablet.id)"}"#)
+        #expect(try await tablet.refusalOfServer(#"profile_join {"link":"\#(link)"}"#) == "forbidden")
+        let renewed = try #require(removed["link"]?.string)
+        #expect(try await self.link(of: phone) == renewed && renewed != link)
+        try await tablet.ask(#"profile_join {"link":"\#(renewed)"}"#)
+        #expect(try await tablet.ask(#"profile_read {"name":"user"}"#)["content"]?.string == "ann")
+        for host in [phone, tablet] { await host.core.close() }
     }
 
     private func link(of host: CoreHost) async throws -> String {

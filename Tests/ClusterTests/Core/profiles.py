@@ -55,6 +55,7 @@ assert tablet.refused("profile_join", link=link[:-80] + "00000000-0000-4000-8000
 # Whoever is taken out is no member any more.
 stranger.ask("profile_join", link=link)
 tablet.ask("profile_remove", whisperId=stranger_id)
+assert stranger.refused("profile_join", link=link) == "forbidden"
 assert stranger.refused("profile_get") == "notFound"
 left = phone.ask("profile_get")["profile"]
 phone.ask("profile_leave")

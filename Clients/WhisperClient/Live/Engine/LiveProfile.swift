@@ -226,6 +226,14 @@ package struct LiveProfile: Sendable {
         return shared
     }
 
+    /// Removes another device and renews the profile, so that the device cannot join again.
+    /// - Returns: the new link; `nil` if the renewal failed. Its secret is kept for the next one.
+    package func expel(_ member: WhisperID, _ host: isolated some LiveHost) async throws(LiveError) -> ProfileLink? {
+        try await self.remove(member, host)
+        do throws(LiveError) { _ = try await self.renew(host) } catch { return nil }
+        return try self.link()
+    }
+
     private func sealAnew(
         _ name: ProfileDocumentName, of old: ProfileLink, with next: SecretBytes, _ host: isolated some LiveHost
     ) async throws(LiveError) {
