@@ -312,6 +312,35 @@ import Testing
         await self.closed(phone, tablet)
     }
 
+    /// The oldest listeners stay on their device. A block reaches the others, however old it is.
+    @Test func aDocumentThatIsTooLongLosesItsOldestListeners() async throws {
+        let (phone, tablet) = try await self.pair()
+        let talk = try await phone.perform(#"live_create {"name":"talk","whisperer":"Ann"}"#)["conversation"]
+        let id = try #require(talk?["conversationId"]?.string.flatMap { ConversationID($0) })
+        try await self.alike(phone, tablet)
+        self.profiles.take(bytesMax: 4_000)
+        let guests = (UInt8(0)..<20).map { GuestKeys(secret: SecretBytes([UInt8](repeating: $0, count: 64))) }
+        let live = try phone.core.opened().live
+        for (number, guest) in guests.enumerated() {
+            let time = Timestamp(milliseconds: Int64(number))
+            let listener = KnownListener(
+                id: .guest(guest.id), keys: guest.pair.publicKeys, name: "Guest",
+                verdict: number == 0 ? .blocked : .allowed,
+                decidedAt: time, generation: 1)
+            try live.set(listener, of: id, at: time)
+        }
+        try await phone.core.opened().with { $0.profileKeeper.changed($0) }
+        #expect(try await phone.next("profileFull")["name"]?.string == "whisper")
+        try await self.settled(phone, "whisper")
+        let other = try tablet.core.opened().live
+        while try other.listeners(of: id).isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+        for host in [tablet, phone] { try await self.settled(host, "whisper") }
+        let seen = try other.listeners(of: id)
+        #expect(seen.contains { $0.id == .guest(guests[0].id) && $0.verdict == .blocked })
+        #expect(seen.contains { $0.id == .guest(guests[19].id) } && !seen.contains { $0.id == .guest(guests[1].id) })
+        await self.closed(phone, tablet)
+    }
+
     @Test func favoritesHaveABound() async throws {
         let phone = try await self.hosts.offline("phone")
         for number in 0..<ProfileLimits.favoritesMax {

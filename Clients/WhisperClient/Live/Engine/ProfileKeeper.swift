@@ -18,6 +18,8 @@ package final class ProfileKeeper {
     private var refused: Set<ProfileDocumentName> = []
     /// Documents that the server does not take, with their length. They are tried again when they are shorter.
     private var tooLong: [ProfileDocumentName: Int] = [:]
+    /// How often the shared listeners of this connection were halved.
+    private var halvings = 0
     private var lag = ProfileLag()
     /// A person has decided about the server's document. A reading that began before refuses it no more.
     private var repaired: Set<ProfileDocumentName> = []
@@ -53,7 +55,7 @@ package final class ProfileKeeper {
         self.pace.retried()
         self.mustLook = true
         // A document that must not be written over is read again before anything is written.
-        (self.refused, self.tooLong) = ([], [:])
+        (self.refused, self.tooLong, self.halvings) = ([], [:], 0)
         self.lag.bound()
         self.changed(host)
         self.signal.wake()
@@ -217,7 +219,7 @@ package final class ProfileKeeper {
         }
         let now = host.serverNow
         let news = try self.store.kept {
-            try $0.take(contents, as: name, version: document.version, at: now)
+            try $0.take(contents, as: name, version: document.version, at: now, halvings: self.halvings)
         }
         if contents.isNewer {
             host.publish(.passing(.profileDocument(name, .newer)))
@@ -242,13 +244,12 @@ package final class ProfileKeeper {
 
     private func write(_ name: ProfileDocumentName, _ host: isolated some LiveHost) async throws(LiveError) {
         let profile = try self.store.kept { try $0.profile().id }
-        for _ in 0..<ClientLimits.documentAttemptsMax {
+        for _ in 0..<ClientLimits.documentAttemptsMax + ProfileLimits.halvingsMax {
             guard try self.isStill(profile) else { return }
             let now = host.serverNow
             guard !self.refused.contains(name), self.tooLong[name] == nil else { return self.changed(host) }
-            guard let (document, isFull) = try self.store.kept({ try $0.documentToWrite(name, at: now) }) else {
-                return self.refuse(name, host)
-            }
+            let toWrite = try self.store.kept { try $0.documentToWrite(name, at: now, halvings: self.halvings) }
+            guard let (document, isFull) = toWrite else { return self.refuse(name, host) }
             guard document.changes > 0 else { return self.changed(host) }
             guard !document.contents.isNewer else { return self.refuse(name, host) }
             if isFull { self.tellFull(name, host) }
@@ -267,6 +268,11 @@ package final class ProfileKeeper {
                 switch error {
                 // Another device was faster, or the answer to our last writing was lost.
                 case .changed: try await self.read(name, host)
+                case .tooLong where name == .whisper && self.halvings < ProfileLimits.halvingsMax:
+                    self.halvings += 1
+                    self.logger.warning(
+                        "a document is too long: its oldest listeners stay on this device",
+                        metadata: ["listeners": "\(ProfileLimits.listenersSharedMax >> self.halvings)"])
                 case .tooLong:
                     self.tellFull(name, host)
                     self.tooLong[name] = try self.store.kept { try $0.documentBytes(name) }

@@ -7,6 +7,8 @@ package enum ProfileLimits {
     package static let tombstonesFor = Duration.seconds(400 * 24 * 3_600)
     /// Listeners of all conversations. Blocked ones stay; the longest undecided others stay on their device.
     package static let listenersSharedMax = 500
+    /// So often a document that is too long loses half of its listeners. After the last time it has blocked ones alone.
+    package static let halvingsMax = 9
     /// Conversations of others. The ones unheard longest stay on their device.
     package static let heardMax = 200
     package static let favoritesMax = 200

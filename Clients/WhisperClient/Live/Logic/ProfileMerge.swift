@@ -73,15 +73,17 @@ package enum ProfileMerge {
         where index >= ProfileLimits.tombstonesMax || tombstone.register.time < oldest {
             contents[tombstone.path] = nil
         }
-        for path in Self.surplus(of: contents, name, times: ProfileLimits.keptTimes) { contents[path] = nil }
+        let surplus = Self.surplus(of: contents, name) { $0 * ProfileLimits.keptTimes }
+        for path in surplus { contents[path] = nil }
     }
 
     /// The part of what a device keeps for which a document has room. It is the same on devices that keep the same.
+    /// - Parameter halvings: how often the number of listeners is halved, since the document was too long.
     /// - Returns: whether values are left out.
     package static func shared(
-        _ contents: ProfileContents, _ name: ProfileDocumentName
+        _ contents: ProfileContents, _ name: ProfileDocumentName, halvings: Int = 0
     ) -> (contents: ProfileContents, isFull: Bool) {
-        let surplus = Self.surplus(of: contents, name, times: 1)
+        let surplus = Self.surplus(of: contents, name) { name == .whisper ? $0 >> halvings : $0 }
         var shared = contents
         for path in surplus { shared[path] = nil }
         return (shared, !surplus.isEmpty)
@@ -100,9 +102,9 @@ package enum ProfileMerge {
     }
 
     /// Values beyond a bound: those with the oldest stamps. Somebody who is blocked stays.
-    /// - Parameter times: the bound of a document is multiplied by it.
+    /// - Parameter most: makes the bound from the one of a document.
     private static func surplus(
-        of contents: ProfileContents, _ name: ProfileDocumentName, times: Int
+        of contents: ProfileContents, _ name: ProfileDocumentName, _ most: (Int) -> Int
     ) -> [[String]] {
         let bound: (section: String, most: Int)? =
             switch name {
@@ -112,7 +114,7 @@ package enum ProfileMerge {
             case .user, .settings: nil
             }
         guard let bound else { return [] }
-        let most = bound.most * times
+        let most = most(bound.most)
         let values = contents.registers(below: [bound.section]).filter { $0.register.value != nil }
         guard values.count > most else { return [] }
         let free = values.filter { contents[["blocked"] + $0.path.dropFirst()]?.value == nil }

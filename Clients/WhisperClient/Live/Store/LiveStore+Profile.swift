@@ -345,7 +345,7 @@ extension LiveStore {
 
     /// The document as it is to be written: the part for which it has room.
     func documentToWrite(
-        _ name: ProfileDocumentName, at now: Timestamp
+        _ name: ProfileDocumentName, at now: Timestamp, halvings: Int = 0
     ) throws(ClientStoreError) -> (document: ProfileTable.Document, isFull: Bool)? {
         try self.store.write { database in
             guard var document = try self.documents.document(name, in: database) else { return nil }
@@ -356,7 +356,7 @@ extension LiveStore {
             }
             ProfileMerge.bound(&document.contents, name, at: now)
             try self.documents.set(document, as: name, in: database)
-            let shared = ProfileMerge.shared(document.contents, name)
+            let shared = ProfileMerge.shared(document.contents, name, halvings: halvings)
             document.contents = shared.contents
             return (document, shared.isFull)
         }
@@ -370,7 +370,7 @@ extension LiveStore {
 
     /// Merges a document of the server into what is here.
     func take(
-        _ remote: ProfileContents, as name: ProfileDocumentName, version: Int64, at now: Timestamp
+        _ remote: ProfileContents, as name: ProfileDocumentName, version: Int64, at now: Timestamp, halvings: Int = 0
     ) throws(ClientStoreError) -> ProfileNews {
         try self.store.write { database in
             var document = try self.documents.document(name, in: database) ?? ProfileTable.Document()
@@ -387,7 +387,7 @@ extension LiveStore {
             case .favorites: news.changesFavorites = !changed.isEmpty
             case .user, .settings: break
             }
-            let shared = ProfileMerge.shared(edit.contents, name)
+            let shared = ProfileMerge.shared(edit.contents, name, halvings: halvings)
             news.isFull = shared.isFull
             let isOwed = ProfileMerge.owes(shared.contents, to: remote)
             document = ProfileTable.Document(
