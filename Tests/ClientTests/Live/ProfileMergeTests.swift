@@ -27,13 +27,18 @@ import Testing
     private static func drawn(_ random: inout SeededGenerator) -> ProfileContents {
         var contents = ProfileContents()
         for _ in 0..<Int.random(in: 0..<8, using: &random) {
-            let section = ["conversations", "fields", "later"][Int.random(in: 0..<3, using: &random)]
+            let section = ["conversations", "devices", "fields", "later"][Int.random(in: 0..<4, using: &random)]
             let path =
                 [section]
                 + (0...Int.random(in: 0..<2, using: &random)).map { _ in
                     ["a", "b"][Int.random(in: 0..<2, using: &random)]
                 }
-            let values = ["1", "2", #"{"x":1,"y":2}"#, #"{"y":2,"x":1}"#, #"[3,{"b":1}]"#]
+            let (more, less) = (Int.random(in: 0..<12, using: &random), Int.random(in: 0..<12, using: &random))
+            let values = [
+                "1", "2", #"{"x":1,"y":2}"#, #"{"y":2,"x":1}"#, #"[3,{"b":1}]"#,
+                #"{"lastListened":\#(more),"title":"a"}"#, #"{"title":"b","lastListened":\#(less)}"#,
+                #"{"seen":{"listen":\#(more),"whisper":\#(less)}}"#, #"{"name":"a","seen":{"whisper":\#(more)}}"#,
+            ]
             let value =
                 Int.random(in: 0..<4, using: &random) == 0
                 ? nil : Array(values[Int.random(in: 0..<values.count, using: &random)].utf8)
@@ -62,6 +67,11 @@ import Testing
             }
         }
         for writer in writers { #expect(ProfileMerge.merged(merged, writer) == merged) }
+        for (path, register) in merged.registers() {
+            let counts = writers.compactMap { $0[path].map { ProfileMerge.counts(of: $0) } }
+            let most = counts.reduce(into: [:]) { $0.merge($1, uniquingKeysWith: max) }
+            #expect(ProfileMerge.counts(of: register) == most)
+        }
         #expect(try Self.contents(Self.text(merged)) == merged)
     }
 
@@ -82,6 +92,20 @@ import Testing
             #expect(ProfileContents(Array(foreign.utf8)) == nil, "\(foreign)")
         }
         #expect(try Self.contents(#"{"version":2}"#).isNewer)
+    }
+
+    /// One device heard of a new title later, and the other one listened later: both stay.
+    @Test func theGreaterNumberStaysBesideTheLaterValue() throws {
+        let values = [#"{"lastListened":9,"title":"a"}"#, #"{"lastListened":7,"title":"b"}"#]
+        let documents = try zip([1, 2], values).map { time, value in
+            try Self.contents(#"{"version":1,"conversations":{"c":{"v":\#(value),"t":\#(time),"d":"AA"}}}"#)
+        }
+        for order in Self.orders(of: documents) {
+            let text = Self.text(ProfileMerge.merged(order[0], order[1]))
+            #expect(
+                text.contains(#"{"v":{"lastListened":7,"title":"b"},"t":2,"d":"AA","n":{"lastListened":9}}"#), "\(text)"
+            )
+        }
     }
 
     /// A device whose clock is a day behind changes what it has seen.

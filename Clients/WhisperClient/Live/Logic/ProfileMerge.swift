@@ -29,7 +29,31 @@ package enum ProfileMerge {
         }
     }
 
+    /// The later value stays as it was written, with the greater numbers of the other one beside it.
     private static func merged(_ one: ProfileRegister, _ other: ProfileRegister) -> ProfileRegister {
+        guard one != other else { return one }
+        var later = Self.later(one, other)
+        let own = Self.counts(in: later.value)
+        later.most = Self.counts(of: one).merging(Self.counts(of: other), uniquingKeysWith: max)
+            .filter { $0.value > own[$0.key] ?? -1 }
+        return later
+    }
+
+    /// The greatest numbers that a register has seen: when a conversation was listened to, and which documents a device has
+    /// seen. An earlier one never comes back, not even with a later change of something else.
+    static func counts(of register: ProfileRegister) -> [String: Int64] {
+        Self.counts(in: register.value).merging(register.most, uniquingKeysWith: max)
+    }
+
+    private static func counts(in value: [UInt8]?) -> [String: Int64] {
+        guard let value, value.first == UInt8(ascii: "{"), case .object(let members)? = JSONText(value) else {
+            return [:]
+        }
+        if let seen = members["seen"] { return ProfileContents.integers(seen) }
+        return ProfileContents.integers(value).filter { $0.key == "lastListened" }
+    }
+
+    private static func later(_ one: ProfileRegister, _ other: ProfileRegister) -> ProfileRegister {
         if one.time != other.time { return one.time > other.time ? one : other }
         if one.device != other.device { return one.device > other.device ? one : other }
         guard let value = one.value, let theirs = other.value else { return one.value == nil ? other : one }

@@ -501,11 +501,12 @@ extension LiveStore {
         let known = Dictionary(
             try self.heard(in: database).map { ($0.link.conversation, $0) }, uniquingKeysWith: { first, _ in first })
         for path in changed where path.count == 2 && path[0] == "conversations" {
-            guard let value = contents[path]?.value else { continue }
+            guard let register = contents[path], let value = register.value else { continue }
             guard let id = ConversationID(path[1]), var heard = SharedHeard(value)?.heard(id) else {
                 news.leftOut += 1
                 continue
             }
+            if let most = register.most["lastListened"] { heard.listenedAt = Timestamp(milliseconds: most) }
             if let before = known[id] {
                 heard.generation = before.generation
                 heard.listenedAt = max(heard.listenedAt, before.listenedAt)

@@ -39,8 +39,11 @@ extension LiveStore {
     // MARK: What other devices have seen
 
     private func devices(in database: Database) throws -> [(id: String, device: SharedDevice)] {
-        try self.documents.contents(.user, in: database).values(below: ["devices"]).compactMap { id, value in
-            SharedDevice(value).map { (id, $0) }
+        try self.documents.contents(.user, in: database).registers(below: ["devices"]).compactMap { path, register in
+            guard path.count == 2, var device = register.value.flatMap({ SharedDevice($0) }) else { return nil }
+            let seen = ProfileMerge.counts(of: register)
+            device.seen = seen.isEmpty ? nil : seen
+            return (path[1], device)
         }
     }
 

@@ -8,6 +8,8 @@ package struct ProfileRegister: Equatable, Sendable {
     package var time: Int64
     /// The writer: its Whisper ID without `WSP-` and dashes. Empty until the server has given the id.
     package var device: String
+    /// Numbers that stood in values of before, and are greater than those in this one (`ProfileMerge.counts`).
+    package var most: [String: Int64] = [:]
 
     package init(value: [UInt8]?, time: Int64, device: String) {
         self.value = value
@@ -53,6 +55,18 @@ package struct ProfileContents: Equatable, Sendable {
 
     fileprivate static func integer(_ text: [UInt8]?) -> Int64? {
         text.flatMap { Int64(String(decoding: $0, as: UTF8.self)) }
+    }
+
+    /// The members of an object that are numbers to be believed.
+    static func integers(_ text: [UInt8]) -> [String: Int64] {
+        guard case .object(let members)? = JSONText(text) else { return [:] }
+        var integers: [String: Int64] = [:]
+        for name in members.names {
+            if let number = Self.integer(members[name]), ProfileLimits.times.contains(number) {
+                integers[name] = number
+            }
+        }
+        return integers
     }
 
     /// With sorted names: equal contents are equal texts.
@@ -105,7 +119,9 @@ extension ProfileNode {
         if let time = ProfileContents.integer(members["t"]), let device = members.string("d"),
             ProfileLimits.times.contains(time)
         {
-            self = .register(ProfileRegister(value: members["v"], time: time, device: device))
+            var register = ProfileRegister(value: members["v"], time: time, device: device)
+            if let most = members["n"] { register.most = ProfileContents.integers(most) }
+            self = .register(register)
             return
         }
         guard depth < ProfileLimits.depthMax else { return nil }
@@ -129,6 +145,15 @@ extension ProfileNode {
             if let value = register.value { json.add("v", json: value) }
             json.add("t", register.time)
             json.add("d", register.device)
+            if !register.most.isEmpty {
+                json.add("n") { output in
+                    var most = JSONWriter()
+                    for (name, number) in register.most.sorted(by: { $0.key < $1.key }) {
+                        most.add(name) { $0 += Array("\(number)".utf8) }
+                    }
+                    output += most.finished()
+                }
+            }
             output += json.finished()
         }
     }
