@@ -222,6 +222,32 @@ import Testing
         await self.closed(phone)
     }
 
+    /// A removed device, and one that is left without the new secret, say so. Nothing is deleted there.
+    @Test func aDeviceWithoutTheProfileIsStale() async throws {
+        let (phone, tablet) = try await self.pair()
+        let laptop = try await self.online("laptop")
+        try await self.join(laptop, to: phone)
+        try await phone.perform(#"live_create {"name":"talk","whisperer":"Ann"}"#)
+        for host in [tablet, laptop] { try await self.alike(phone, host) }
+        let known = try await self.known(by: phone)
+        func isStale(_ host: CoreHost) async throws -> Bool {
+            try await host.perform("profile_status")["isStale"] == .bool(true)
+        }
+        let link = try await phone.ask("profile_renew")["profile"]?["link"]?.string ?? ""
+        for host in [tablet, laptop] {
+            while try await !isStale(host) { try await Task.sleep(for: .milliseconds(10)) }
+        }
+        try await tablet.ask(#"profile_join {"link":"\#(link)"}"#)
+        for host in [phone, tablet] { #expect(try await !isStale(host)) }
+        try await phone.ask(#"profile_remove {"whisperId":"\#(try await tablet.id)"}"#)
+        // The server tells the members that are left. The tablet asks when it connects.
+        try await tablet.perform("disconnect")
+        try await tablet.online()
+        while try await !isStale(tablet) { try await Task.sleep(for: .milliseconds(10)) }
+        for host in [phone, tablet, laptop] { #expect(try await self.known(by: host) == known) }
+        await self.closed(phone, tablet, laptop)
+    }
+
     private func settled(_ host: CoreHost, _ name: String) async throws {
         while try await host.perform("profile_status")["owed"]?.elements.contains(.string(name)) == true {
             try await Task.sleep(for: .milliseconds(10))
