@@ -45,7 +45,7 @@ extension EventDefinition {
         "settingsChanged", about: "A setting was changed. It stands as a whole.", isKept: false,
         [Field("settings", .object(Shapes.settings))],
         sample:
-            #"{"type":"settingsChanged","settings":{"readReceipts":false,"typing":true,"presence":true,"backup":true,"mentions":true,"profiles":"core","relayCalls":false}}"#
+            #"{"type":"settingsChanged","settings":{"readReceipts":false,"typing":true,"presence":true,"backup":true,"mentions":true,"profiles":"host","relayCalls":false}}"#
     )
 
     static let typing = EventDefinition(

@@ -10,7 +10,7 @@ extension Verb {
         ], errors: [.noIdentity, .store],
         samples: (
             "{}",
-            #"{"type":"settings","settings":{"readReceipts":true,"typing":true,"presence":true,"backup":true,"mentions":true,"profiles":"core","relayCalls":false},"owesPushTokens":false}"#
+            #"{"type":"settings","settings":{"readReceipts":true,"typing":true,"presence":true,"backup":true,"mentions":true,"profiles":"host","relayCalls":false},"owesPushTokens":false}"#
         ),
         .read { opened, _, json in
             json.add("settings", object: try opened.store.preferences()) { Shapes.write($0, &$1) }

@@ -20,7 +20,7 @@ extension Verb {
         type: "settingsSet", [Field("settings", .object(Shapes.settings))], errors: [.noIdentity, .store],
         samples: (
             #"{"readReceipts":false}"#,
-            #"{"type":"settingsSet","settings":{"readReceipts":false,"typing":true,"presence":true,"backup":true,"mentions":true,"profiles":"core","relayCalls":false}}"#
+            #"{"type":"settingsSet","settings":{"readReceipts":false,"typing":true,"presence":true,"backup":true,"mentions":true,"profiles":"host","relayCalls":false}}"#
         ),
         .client { opened, parameters, json in
             var changes: [Preferences.Name: Bool] = [:]

@@ -19,7 +19,7 @@ package enum ProfileLimits {
     package static let favoritesKeptMax = Self.favoritesMax * Self.keptTimes
     /// From the last change to the writing of a document. With the way to the server and back it is seen elsewhere within
     /// three seconds.
-    package static let quietBefore = Duration.seconds(1)
+    package static let quietBefore = Duration.seconds(2)
     /// Between two writings of one document. A document that changes all the time is written so often, too.
     package static let writtenEvery = Duration.seconds(10)
     /// After attempts that have failed.
