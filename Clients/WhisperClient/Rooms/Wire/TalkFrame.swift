@@ -92,19 +92,19 @@ package enum TalkFrame: Hashable, Sendable {
 package enum TalkName {
     static func isAllowed(_ name: String) -> Bool { TalkLimits.nameScalars.contains(name.unicodeScalars.count) }
 
-    /// Without scalars that a screen obeys or does not show.
+    /// Without scalars that a screen obeys or does not show, and no longer than a name may be. The pages do the same (`nameOf`).
     /// - Returns: `nil` if nothing is left.
     package static func cleaned(_ name: String) -> String? {
         let kept = name.unicodeScalars.filter {
             switch $0.properties.generalCategory {
-            case .control, .format: false
+            case .control, .format, .lineSeparator, .paragraphSeparator: false
             default: true
             }
         }
         let isSpace = { (scalar: Unicode.Scalar) in scalar.properties.isWhitespace }
         guard let start = kept.firstIndex(where: { !isSpace($0) }), let end = kept.lastIndex(where: { !isSpace($0) })
         else { return nil }
-        return String(String.UnicodeScalarView(kept[start...end]))
+        return String(String.UnicodeScalarView(kept[start...end].prefix(TalkLimits.nameScalars.upperBound)))
     }
 }
 
