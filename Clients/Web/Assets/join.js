@@ -82,12 +82,15 @@ export async function run() {
     turnTo(state, gone + text, urgent.includes(state), "h1");
   };
   /** @param {import("./talk.js").Said} [said] ours */
-  const add = (seat, text, said) => {
+  const add = (seat, text, said, id, re) => {
     const list = find("#messages");
     const message = make("p", "", { seat });
     const author = make("strong", said ? "You" : "");
     if (!said) author.append(...label(seat));
+    const answered = re && [...list.children].find((one) => re === (one.id || one.dataset.said));
+    if (answered) message.append(make("q", answered.querySelector(":scope > bdi").textContent));
     message.append(author, make("bdi", text));
+    if (id) message.dataset.said = id;
     if (said) {
       message.id = said.id;
       const state = make("small", "");
@@ -156,7 +159,7 @@ export async function run() {
   const guest = await Guest.ofThisBrowser("room");
   const room = new Room(guest, {
     changed: show,
-    message: (seat, text) => add(seat, text),
+    message: (seat, text, id, re) => add(seat, text, null, id, re),
     delivered,
     media: (seat, stream) => showMedia(seat, stream, false),
     seen: (seen) => {

@@ -397,7 +397,7 @@ export class Room {
       for (const text of texts) channel.send(text);
       return true;
     };
-    const heard = (seat, { text }) => this.#audience.message(seat, text);
+    const heard = (seat, { text, id, re }) => this.#audience.message(seat, text, id, re);
     const changed = (said) => this.#audience.delivered(said);
     return new Talk({ left, broke, write, heard, changed }, toBase64(crypto.getRandomValues(new Uint8Array(8))));
   }

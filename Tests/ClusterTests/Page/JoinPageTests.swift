@@ -17,10 +17,19 @@ extension PageCluster {
             for page in pages { try await page.reaches("connected") }
             try await alice.say("Hello?")
             try await bob.shows(messages: ["Person 1: Hello?"])
+            // A later page answers a message.
+            _ = try await bob.browser.value(
+                of: """
+                    const { said } = document.querySelector("#messages [data-said]").dataset, { send } = RTCDataChannel.prototype;
+                    RTCDataChannel.prototype.send = function (text) {
+                      return send.call(this, text.replace('"t":"say"', `"t":"say","re":"${said}"`));
+                    };
+                    """)
             let hostile = #"<img src=x onerror="document.title='owned'">"#
             try await bob.say(hostile)
             try await alice.shows(messages: ["You: Hello?", "Person 2: \(hostile)"])
             #expect(try await alice.browser.count("#messages img") == 0)
+            #expect(try await alice.content(of: "#messages q") == "Hello?")
             // Both see the same number, and the code opens nothing more.
             let numbers = (try await alice.numbers["2"], try await bob.numbers["1"])
             #expect(numbers.0?.wholeMatch(of: #/([A-Z2-7]{4} ){5}[A-Z2-7]{4}/#) != nil && numbers.0 == numbers.1)
