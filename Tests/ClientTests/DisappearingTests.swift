@@ -1,5 +1,6 @@
 import Contract
 import Foundation
+import Logging
 import Synchronization
 import TestKit
 import Testing
@@ -105,6 +106,61 @@ import Testing
         try await self.erased("lophone", of: bob)
         // The id stays known: a repetition brings nothing back.
         #expect(try bob.store.isRemembered(unread[0].id, in: "\(aliceWords.id)"))
+    }
+
+    /// Both keep a sealed copy to show, and a copy of the store from before a migration.
+    @Test func aFileDisappearsWithItsCopiesOnBothSides() async throws {
+        let (hers, his) = (Hands(), Hands())
+        let home = self.kit.folder.path + "/alice"
+        let profile = try Profile.create(at: home, mnemonic: aliceWords, server: .local)
+        let alice = try WhisperClient(
+            profile: profile, server: self.kit.server, logger: Logger(label: "test"), wallClock: { hers.now })
+        let bob = try self.kit.client("bob", bobWords, wallClock: { his.now })
+        let clients = [alice, bob]
+        let thumbnail = Array("xylophone".utf8)
+        func sealed(_ client: WhisperClient) throws -> [String] {
+            try FileManager.default.contentsOfDirectory(atPath: client.store.transferFolder)
+        }
+        func before(_ client: WhisperClient) -> String {
+            ClientStore.copyBeforeMigration(of: StoreFiles.folder(of: client.store.transferFolder) + "/whisper.sqlite")
+        }
+        try await self.kit.running(clients) {
+            for client in clients { await self.kit.online(client) }
+            for (client, other) in [(alice, bobID), (bob, aliceWords.id)] {
+                _ = try await client.with { try await $0.contacts.add(other, name: nil, $0) }
+            }
+            let (herNews, hisNews) = (await alice.events(), await bob.events())
+            _ = try await alice.with { try $0.disappearing.set(30, in: .direct(bobID), $0) }
+            let given = try await profile.files.begin(bytes: 1_000)
+            try await profile.files.add(Sodium.random(1_000), to: given)
+            try await profile.files.finish(given)
+            let sent = try await alice.with {
+                try await $0.transfers.send(
+                    file: .given(given), name: "tea.jpg", type: "image/jpeg", thumbnail: thumbnail,
+                    in: .direct(bobID), $0)
+            }
+            #expect(sent.expires == 30)
+            await self.kit.settled(alice, herNews, sent.id, .delivered)
+            _ = try await bob.with { try $0.transfers.fetch(of: sent.id, from: aliceWords.id, to: nil, $0) }
+            await self.kit.wait(bob, for: hisNews) { event in
+                if case .changed(let message) = event { message.attachment?.state == .kept } else { false }
+            }
+            try await bob.markRead(try bob.store.messages.unread(with: aliceWords.id, limit: 9))
+            for client in clients {
+                #expect(try sealed(client).count == 1 && Self.isInFiles(base64(thumbnail), of: client))
+                try Data("xylophone".utf8).write(to: URL(fileURLWithPath: before(client)))
+            }
+        }
+
+        hers.forward(31)
+        his.forward(31)
+        for (client, other) in [(alice, bobID), (bob, aliceWords.id)] {
+            let news = await client.events()
+            await client.with { $0.disappearing.look($0) }
+            await self.kit.wait(client, for: news) { Self.isExpired($0, in: .direct(other)) }
+            try await self.erased(base64(thumbnail), of: client)
+            #expect(try sealed(client).isEmpty && !FileManager.default.fileExists(atPath: before(client)))
+        }
     }
 
     @Test func whatWasDueWhileNobodyLivedDisappearsAtTheStart() async throws {
