@@ -144,7 +144,7 @@ extension CoreError.Code {
         case .unreachable: "The server cannot be reached."
         case .server: "The server gave another answer than expected."
         case .foreignKeys: "The server gave out keys that do not belong to the id. They were not used."
-        case .changedKeys: "The server gave out other keys than the pinned ones. The pinned ones stay."
+        case .changedKeys: "The server or a link has other keys than the pinned ones. The pinned ones stay."
         case .nameTaken: "Another contact has this name."
         case .forbidden: "The server does not allow it to us."
         case .rateLimited: "The server has heard too much of this kind. Try again in a minute."

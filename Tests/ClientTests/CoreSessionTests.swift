@@ -522,6 +522,13 @@ import Testing
         // A link takes nothing from keys that were scanned.
         #expect(known?["whisperId"]?.string == bobID && known?["verification"]?.string == "scanned")
         #expect(self.kit.server.keyQuestions == before)
+        // A link with other keys changes nothing of a known contact.
+        let otherKeys = old.replacing(/s=[^&]*/, with: "s=" + Base64URL.encode([UInt8](repeating: 7, count: 32)))
+        try await self.kit.perform(ann, #"contact_add {"link":"\#(forged)","source":"scan","name":"Eve"}"#)
+        #expect(try await self.kit.next(ann, "alarm").event["kind"]?.string == "changedKeys")
+        #expect(try await self.kit.next(ann, "answer").event["error"]?["code"]?.string == "changedKeys")
+        #expect(try await code(#"{"link":"\#(otherKeys)","source":"scan","name":"Eve"}"#) == "changedKeys")
+        #expect(try await self.kit.perform(ann, "contact_list")["contacts"]?.elements == [try #require(known)])
         await ann.close()
         await bob.close()
     }

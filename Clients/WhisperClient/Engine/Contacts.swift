@@ -141,6 +141,11 @@ package struct Contacts: Sendable {
     private func check(
         _ keys: PublicKeys, fit link: ContactLink, _ host: isolated some MailHost
     ) throws(ContactError) {
+        let known = host.withStore { try self.store.contacts.contact(link.id) }
+        if let known = known ?? nil, !known.isStranger, !link.fits(known.keys) {
+            host.publish(.alarm(.changedKeys(of: link.id)))
+            throw .changedKeys
+        }
         guard !link.fits(keys) else { return }
         host.publish(.alarm(.foreignKeys(of: link.id)))
         throw .foreignKeys
