@@ -105,12 +105,19 @@ actor ChatControl {
             return try await self.decide(order, about: contact.id)
         case .members: return .said(try await self.members())
         case .poll, .vote, .timer: return try await self.arrange(order, in: chat)
-        case .link: return .said([Remark(text: try await self.core.link())])
+        case .link: return .said(try await self.link())
         case .help: return .said(ChatOrder.helpLines.map { Remark(text: $0) })
         case .quit: return .left([])
         case .misused(let usage): return Self.bad("Nothing was sent. It is written \(usage); /help lists the orders.")
         case .unknown(let order): return Self.bad(SlashLine.unknown(order))
         }
+    }
+
+    /// The own link, drawn for whoever sees this terminal.
+    private func link() async throws -> [Remark] {
+        let link = try await self.core.link()
+        let code = Style.output.isPlain ? nil : QRCode(link)
+        return ([link] + (code?.lines(Style(isOn: false)) ?? [])).map { Remark(text: $0) }
     }
 
     /// Orders about the chat as a whole, which others see.

@@ -105,6 +105,17 @@ extension CoreClientTests {
         await ann.core.close()
     }
 
+    /// Somebody beside this terminal scans the link.
+    @Test func theOwnLinkIsDrawn() async throws {
+        let (ann, bob) = (try await self.hosts.online("ann"), try await self.hosts.online("bob").id)
+        try await ann.ask(#"contact_add {"whisperId":"\#(bob)","name":"Bob"}"#)
+        let said = try await self.chat(ann.core, ["/link", "/quit"])
+        let link = try #require(try await ann.perform("contact_link")["text"]?.string)
+        let drawn = Style.output.isPlain ? [] : try #require(QRCode(link)).lines(Style(isOn: false))
+        #expect(Array(said.drop { $0 != link }.prefix(1 + drawn.count)) == [link] + drawn)
+        await ann.core.close()
+    }
+
     /// Orders count messages back, theirs or ours, and change no other one.
     @Test func ordersNameMessagesByCountingBack() async throws {
         let (ann, bob) = (try await self.hosts.online("ann"), try await self.hosts.online("bob").id)

@@ -26,7 +26,13 @@ extension CalmCluster {
             #expect(try await alice.types("send", "bob", "Is this thing on?").contains("✓ sent"))
             #expect(try await bob.types("inbox").contains("Is this thing on?"))
             #expect(try await bob.types("inbox").contains("Nothing new."))
-            #expect(try await bob.types("add", aliceID, "alice").contains("Added alice."))
+            let drawn = try await alice.types("link", "--qr").split(separator: "\n")
+            #expect(drawn[0].contains(aliceID) && drawn.count > 10 && drawn.dropFirst().allSatisfy { $0.contains("█") })
+            #expect(
+                try await bob.types("add", aliceID, "alice", "--scanned", fails: true).contains("vouches for no keys"))
+            let added = try await bob.types("add", String(drawn[0]), "alice", "--scanned")
+            #expect(added.contains("Added alice.") && added.contains("match this link"))
+            #expect(try await bob.types("contacts").contains("verified by scan"))
             // From standard input; it waits at the server until she asks.
             #expect(try await bob.types("send", "alice", input: "It is.\n").contains("✓ sent"))
             #expect(try await alice.types("inbox").contains("It is."))

@@ -52,6 +52,7 @@ struct AddCommand: AsyncParsableCommand {
     @OptionGroup var options: ProfileOptions
     @Argument(help: "Their Whisper ID, WSP-XXXX-XXXX-XXXX, or their link.") var person: String
     @Argument(help: "How you call them.") var name: String?
+    @Flag(help: "The link was read off their own screen: it verifies them.") var scanned = false
 
     /// Somebody who is to be added.
     private enum Newcomer {
@@ -84,6 +85,7 @@ struct AddCommand: AsyncParsableCommand {
         if let name, name.isEmpty || name != harmless(name) || WhisperID(name.uppercased()) != nil {
             throw Problem("Choose another name.")
         }
+        if self.scanned, case .id = newcomer { throw Problem("An ID vouches for no keys. Scan their link.") }
         let (contact, trouble) = try await self.options.talk { core -> (Contact, String?) in
             let events = core.events()
             try await waitUntilOnline(core.events(), within: .seconds(10))
@@ -91,7 +93,7 @@ struct AddCommand: AsyncParsableCommand {
                 let contact =
                     switch newcomer {
                     case .id(let id): try await core.add(id, name: self.name)
-                    case .link(let link): try await core.add(link: link, name: self.name)
+                    case .link(let link): try await core.add(link: link, name: self.name, isScanned: self.scanned)
                     }
                 return (contact, try await Self.waitForBackup(core, events))
             } catch let refusal as CoreClient.Refusal {

@@ -81,18 +81,19 @@ extension CoreClient {
     }
 
     func add(_ id: WhisperID, name: String?) async throws -> Contact {
-        try await self.add(name) { json in json.add("whisperId", id) }
+        try await self.add(name, source: nil) { json in json.add("whisperId", id) }
     }
 
     /// Adds the person of a link that `contact_link` gave.
-    func add(link: String, name: String?) async throws -> Contact {
-        try await self.add(name) { json in json.add("link", link) }
+    func add(link: String, name: String?, isScanned: Bool) async throws -> Contact {
+        try await self.add(name, source: isScanned ? "scan" : nil) { json in json.add("link", link) }
     }
 
-    private func add(_ name: String?, _ write: (inout JSONWriter) -> Void) async throws -> Contact {
+    private func add(_ name: String?, source: String?, _ write: (inout JSONWriter) -> Void) async throws -> Contact {
         let result = try await self.answered("contact_add") { json in
             write(&json)
             json.add("name", name)
+            json.add("source", source)
         }
         guard let contact = result.object("contact").flatMap({ Contact($0) }) else { throw Self.strange }
         return contact
