@@ -274,8 +274,10 @@ import Testing
         let id = try await self.kit.id(core)
         #expect(text.contains("/invite#\(token)&add=\(id)&") && InvitationToken(token) != nil)
         let read = try await self.kit.perform(core, #"link_read {"text":"\#(text)"}"#)
-        #expect(read["kind"]?.string == "invite" && read["whisperId"]?.string == id && read["name"]?.string == "Ann")
-        #expect(read["add"]?.string?.hasPrefix("whisper://add/\(id)?") == true && read["isOurs"] == .bool(false))
+        let add = try #require(read["add"]?.string)
+        let inviter = try await self.kit.perform(core, #"link_read {"text":"\#(add)"}"#)
+        #expect(read["kind"]?.string == "invite" && inviter["whisperId"]?.string == id)
+        #expect(inviter["name"]?.string == "Ann" && inviter["isOurs"] == .bool(true))
         let usual = try await ask("invitation_create")["result"]
         #expect(
             usual?["text"]?.string?.hasPrefix("whisper://invite/") == true && usual?["expiresAt"]?.integer == 604_800)

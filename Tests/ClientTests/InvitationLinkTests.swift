@@ -36,7 +36,7 @@ struct InvitationLinkTests {
         }
     }
 
-    /// Whoever comes in by the link finds the person who wrote it.
+    /// A person who comes in by the link finds its writer.
     @Test func anInvitationNamesItsWriter() throws {
         let address = try #require(ServerAddress("wss://chat.example.org"))
         let keys = IdentityKeys(Mnemonic.random()).publicKeys

@@ -32,20 +32,25 @@ extension Verb {
                 #"{"type":"link","text":"whisper://add/WSP-AAAA-AAAA-AAAA?v=1&o=chat.example&f=AAAAAAAAAAAAAAAAAAAAAA&n=Ann"}"#
             ),
             .read { opened, parameters, json in
-                let (id, keys): (WhisperID, PublicKeys)
+                let name = try parameters[Self.name]
+                var link = try opened.ownLink(named: name)
                 if let wanted = try parameters[Self.whisperID] {
                     guard let contact = try opened.store.contacts.contact(wanted) else {
                         throw CoreError(.unknownContact)
                     }
-                    (id, keys) = (contact.id, contact.keys)
-                } else {
-                    // The server gives the id at the first login.
-                    guard let ownID = try opened.store.settings.whisperID() else { throw CoreError(.offline) }
-                    (id, keys) = (ownID, opened.profile.keys.publicKeys)
+                    link = ContactLink(id: contact.id, keys: contact.keys, server: opened.serverAddress, name: name)
                 }
-                let link = ContactLink(
-                    id: id, keys: keys, server: opened.serverAddress, name: try parameters[Self.name])
+                guard let link else { throw CoreError(.offline) }
                 json.add("text", link.text(try parameters[Self.form] ?? .app))
             })
+    }
+}
+
+extension OpenCore {
+    /// The link that adds ourselves. `nil` before the first login, at which the server gives the id.
+    func ownLink(named name: String?) throws(ClientStoreError) -> ContactLink? {
+        try self.store.settings.whisperID().map {
+            ContactLink(id: $0, keys: self.profile.keys.publicKeys, server: self.serverAddress, name: name)
+        }
     }
 }

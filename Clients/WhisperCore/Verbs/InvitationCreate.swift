@@ -36,11 +36,9 @@ extension Verb {
             let (form, name) = (try parameters[Self.form] ?? .app, try parameters[Self.name])
             do {
                 let invitation = try await opened.with { try await $0.account.invite(for: life, $0) }
-                let (server, keys) = (opened.serverAddress, opened.profile.keys.publicKeys)
-                let inviter = try opened.store.settings.whisperID().map {
-                    ContactLink(id: $0, keys: keys, server: server, name: name)
-                }
-                json.add("text", InvitationLink(invitation.token, server: server, inviter: inviter).text(form))
+                let inviter = try opened.ownLink(named: name)
+                let link = InvitationLink(invitation.token, server: opened.serverAddress, inviter: inviter)
+                json.add("text", link.text(form))
                 json.add("token", invitation.token.text)
                 json.add("expiresAt", invitation.expiresAt)
             } catch let error as InquiryError where error == .refused(.forbidden, retryAfter: nil) {

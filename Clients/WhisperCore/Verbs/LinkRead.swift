@@ -16,17 +16,13 @@ extension Verb {
             Field("kind", .choice(LinkKind.allCases.map(\.rawValue))),
             Field("server", .text(1...300), .optional, about: "Host and port, if the link names them."),
             Field("isOtherServer", .bool, about: "Whether it is of another server than ours."),
-            Field(
-                "whisperId", .whisperID, .optional,
-                about: "With `add`. With `invite`: of the inviter, if the link names one."),
+            Field("whisperId", .whisperID, .optional, about: "With `add`."),
             Field(
                 "name", .text(1...ContactLink.nameScalarsMax), .optional,
                 about:
-                    "With `add` and `invite`: how the link calls the person. Nobody vouches for it. With `listen`: the name in the link."
+                    "With `add`: how the link calls the person. Nobody vouches for it. With `listen`: the name in the link."
             ),
-            Field(
-                "add", .text(1...ContactLink.charactersMax), .optional,
-                about: "With `invite`: the link for `contact_add` that adds the inviter."),
+            Field("add", .text(1...ContactLink.charactersMax), .optional, about: "With `invite`: adds the inviter."),
             Field("isOurs", .bool, about: "Whether it adds ourselves."),
             Field("conversationId", .uuid, .optional, about: "With `listen`."),
             Field("roomId", .uuid, .optional, about: "With `room`."),
@@ -57,10 +53,7 @@ extension Verb {
                 json.add("conversationId", link.conversation.uuid)
             case .room(let link): json.add("roomId", link.room)
             case .transcript(let id, _): json.add("shareId", id)
-            case .invitation(_, let inviter):
-                json.add("whisperId", inviter.map { "\($0.id)" })
-                json.add("name", inviter?.name)
-                json.add("add", inviter?.text(.app))
+            case .invitation(_, let inviter): json.add("add", inviter?.text(.app))
             case .profile: break
             }
             json.add("isOurs", isOurs)

@@ -93,7 +93,8 @@ struct AddCommand: AsyncParsableCommand {
                 let contact =
                     switch newcomer {
                     case .id(let id): try await core.add(id, name: self.name)
-                    case .link(let link): try await core.add(link: link, name: self.name, isScanned: self.scanned)
+                    case .link(let link):
+                        try await core.add(link: link, source: self.scanned ? "scan" : nil, name: self.name)
                     }
                 return (contact, try await Self.waitForBackup(core, events))
             } catch let refusal as CoreClient.Refusal {

@@ -80,20 +80,15 @@ extension CoreClient {
         }
     }
 
-    func add(_ id: WhisperID, name: String?) async throws -> Contact {
-        try await self.add(name, source: nil) { json in json.add("whisperId", id) }
-    }
-
-    /// Adds the person of a link that `contact_link` gave.
-    func add(link: String, name: String?, isScanned: Bool) async throws -> Contact {
-        try await self.add(name, source: isScanned ? "scan" : nil) { json in json.add("link", link) }
-    }
-
-    private func add(_ name: String?, source: String?, _ write: (inout JSONWriter) -> Void) async throws -> Contact {
+    /// Adds the person of a Whisper ID, or of a link that `contact_link` gave.
+    /// - Parameter source: `scan` if a camera read the link off their screen.
+    func add(_ id: WhisperID? = nil, link: String? = nil, source: String? = nil, name: String?) async throws -> Contact
+    {
         let result = try await self.answered("contact_add") { json in
-            write(&json)
-            json.add("name", name)
+            json.add("whisperId", id.map { "\($0)" })
+            json.add("link", link)
             json.add("source", source)
+            json.add("name", name)
         }
         guard let contact = result.object("contact").flatMap({ Contact($0) }) else { throw Self.strange }
         return contact
@@ -502,8 +497,7 @@ extension CoreClient.Refusal {
         case .bannedContact: "This person is banned from the server."
         case .blockedContact: "You have blocked this person."
         case .toSelf: "You cannot write to yourself."
-        case .file where self.field == "to":
-            "The file cannot be made. Its folder must exist, and its name must be free."
+        case .file where self.field == "to": "The file cannot be made. Is its name free, and its folder there?"
         case .file: "There is no such file, or it cannot be read."
         case .tooLarge: "The server takes no file of this size."
         case .tooMany: "Too many wait already."

@@ -4,7 +4,7 @@ import Testing
 
 /// Requests that fail or take long, beside a person and a server that go on meanwhile.
 extension AppCluster {
-    /// `window.holds` names a verb whose requests wait for `window.release()`. Those that `window.fails` names are refused.
+    /// `window.holds` names a verb whose requests wait for `window.release()`. Requests that `window.fails` names are refused.
     private static let slowFetch = """
         const ask = window.fetch;
         [window.held, window.holds, window.fails] = [[], /^$/, /^$/];

@@ -70,7 +70,7 @@ enum LLMSText {
         ```
         """
 
-    /// Those of one noun in one line.
+    /// Verbs of one noun stand in one line.
     private static var verbs: String {
         var nouns: [(noun: String, names: [String])] = []
         for verb in VerbCatalogue.all {
@@ -99,7 +99,7 @@ enum LLMSText {
 
         ## Write a client or an app
 
-        - [Verbs and events of the client core](docs/core.md): what `perform`, `wsp_send` and `core.send` take
+        - [Verbs and events of the client core](docs/core.md): what `perform` and `core.send` take
         - [Embedding](docs/embedding.md): the core in C, Python and any language by JSON-RPC 2.0
         - [The protocol](docs/protocol.md): every frame and route with samples, bounds and error codes
         - [The contract](docs/contract.md): the rules that hold between client and server
