@@ -18,7 +18,7 @@ export function answers(message, { chat, me, nameOf, refuse }) {
     rpc("poll_vote", { chat, messageId: message.messageId, from, choices }).catch(refuse);
   };
   return el("div", { class: "poll", role: "group", "aria-label": many ? words.pollMany : words.poll }, options.map((option, place) => {
-    const names = option.voters.map((id) => (id === me ? words.you.replace(":", "") : nameOf(id))).join(", ");
+    const names = option.voters.toSorted((one, other) => Number(other === me) - Number(one === me)).map((id) => (id === me ? words.you.replace(":", "") : nameOf(id))).join(", ");
     return el("button", {
       type: "button", "aria-pressed": String(isMine(option)), "data-choice": place, disabled: isOver, click: () => vote(place),
     }, el("span", { dir: "auto" }, option.text), el("span", { class: "hint" }, names ? `${option.voters.length} · ${names}` : "0"));

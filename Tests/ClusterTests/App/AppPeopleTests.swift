@@ -36,7 +36,7 @@ extension AppCluster {
             try await answers(ann, ["Friday1 · You", "Saturday1 · Bob Ross"])
             #expect(try await ann.browser.value(of: "return document.activeElement.dataset.choice").string == "0")
             try await bob.browser.click(".poll [data-choice='0']")
-            try await answers(ann, ["Friday2 · Bob Ross, You", "Saturday0"])
+            try await answers(ann, ["Friday2 · You, Bob Ross", "Saturday0"])
             try await bob.browser.click(".poll [data-choice='0']")
             try await answers(ann, ["Friday1 · You", "Saturday0"])
             for page in [ann, bob] { try await page.hasNoComplaints() }
