@@ -224,8 +224,8 @@ package struct KeptRecord: Sendable {
         Self.backups,
         KeptRecord(
             "logs",
-            "Logs of the services. They have ids, and never contents. Containers keep 100 MB of each, without a time.",
-            until: "after it was written", .seconds(14 * 86_400), erased: Self.byAge,
+            "Logs of the services. They have ids, and never contents. The packages keep 14 days, containers 100 MB of each.",
+            until: "as the machine's own log is kept", erased: Self.byAge,
             by: "debian: journald@whisper.conf"),
     ]
 

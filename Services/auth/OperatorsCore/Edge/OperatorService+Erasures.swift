@@ -77,12 +77,6 @@ extension OperatorService {
         }
     }
 
-    func finishedErasures(_ page: AdminPage) async throws(HTTPRefusal) -> [ErasedRecords.Entry] {
-        try await self.stored { () async throws(StoreError) in
-            try await self.erasureRecords.finished(before: page.cursor, limit: page.lookup)
-        }
-    }
-
     func erasure(_ id: UUIDText) async throws(HTTPRefusal) -> ErasedRecords.Entry {
         let found = try await self.stored { () async throws(StoreError) in try await self.erasureRecords.find(id) }
         guard let found else { throw .unknownErasure }

@@ -87,24 +87,13 @@ package struct ErasedRecords: Sendable {
                 """, each: Self.entry))
     }
 
-    /// Erasures that wait for a part, oldest first.
+    /// Erasures that wait for a part, oldest first. Any number of guests may have asked for theirs, which come last.
     package func open(limit: Int) async throws(StoreError) -> [Entry] {
         try await self.pool.query(
             Statement(
                 """
                 SELECT \(unsafeText: Self.columns) FROM auth.erasures WHERE finished_at IS NULL
-                ORDER BY number LIMIT \(Int64(limit))
-                """, each: Self.entry))
-    }
-
-    /// Finished erasures, newest first.
-    package func finished(before cursor: Cursor?, limit: Int) async throws(StoreError) -> [Entry] {
-        try await self.pool.query(
-            Statement(
-                """
-                SELECT \(unsafeText: Self.columns) FROM auth.erasures
-                WHERE number < \(cursor?.after ?? .max) AND finished_at IS NOT NULL
-                ORDER BY number DESC LIMIT \(Int64(limit))
+                ORDER BY by = 'guest', number LIMIT \(Int64(limit))
                 """, each: Self.entry))
     }
 

@@ -16,7 +16,7 @@ extension ConsolePage {
         return ConsolePage(
             .bans, title: "Bans",
             body: """
-                \(self.heading("Bans", "A banned person cannot log in, write or read. Their mail waits until the ban ends."))
+                \(self.heading("Bans", "A banned person cannot log in, write or read. Their mail waits, for three days at most."))
                 \(self.confirmation(of: done))
                 \(mayAct ? self.newBan(of: session) : nil)
                 \(entries.isEmpty ? self.empty("Nobody is banned.") : self.list(entries, of: session, at: now))

@@ -102,15 +102,17 @@ extension ConsoleRoutes {
 
     func erasures(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
         let page = try visit.page()
-        let (open, finished) = try await self.service.gate.serve("listErasures", .viewer, as: visit.session.role) {
+        let (open, all) = try await self.service.gate.serve("listErasures", .viewer, as: visit.session.role) {
             call async throws(HTTPRefusal) in
             (
                 page.cursor == nil ? try await self.service.openErasures(page) : [],
-                try await self.service.finishedErasures(page)
+                try await self.service.erasures(page)
             )
         }
+        let shown = Set(open.prefix(page.limit).map(\.number))
+        let others = all.prefix(page.limit).filter { !shown.contains($0.number) }
         return .erasures(
-            open: open.prefix(page.limit), finished.prefix(page.limit), next: page.next(after: finished, \.number),
+            open: open.prefix(page.limit), others[...], next: page.next(after: all, \.number),
             done: CompletedChange(visit.query), at: visit.now)
     }
 

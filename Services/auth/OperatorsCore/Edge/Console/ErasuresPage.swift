@@ -4,9 +4,9 @@ import HTTPAccess
 extension ConsolePage {
     /// - Parameters:
     ///   - open: those that wait for a part, oldest first.
-    ///   - finished: newest first, a page of them.
+    ///   - others: newest first, a page of them.
     package static func erasures(
-        open: ArraySlice<ErasedRecords.Entry>, _ finished: ArraySlice<ErasedRecords.Entry>, next: Cursor?,
+        open: ArraySlice<ErasedRecords.Entry>, _ others: ArraySlice<ErasedRecords.Entry>, next: Cursor?,
         done: CompletedChange?, at now: Timestamp
     ) -> ConsolePage {
         ConsolePage(
@@ -14,9 +14,9 @@ extension ConsolePage {
             body: """
                 \(self.heading("Erasures", "People who left for good, or were erased under <a href=\"/console/people\">People</a>. Erasures that wait for a service come first, the oldest at the top. No row says who it was."))
                 \(self.confirmation(of: done))
-                \(open.isEmpty && finished.isEmpty ? self.empty("Nobody was erased.") : nil)
+                \(open.isEmpty && others.isEmpty ? self.empty("Nobody was erased.") : nil)
                 <div class="stack">\(open.isEmpty ? nil : self.list(open, at: now))
-                \(finished.isEmpty ? nil : self.list(finished, at: now))</div>
+                \(others.isEmpty ? nil : self.list(others, at: now))</div>
                 \(self.older(next) { URLEncodedForm.address("/console/erasures", [("cursor", $0)]) })
                 """)
     }
