@@ -25,7 +25,9 @@ package struct ServerAddress: Hashable, Sendable {
             host = authority[..<colon]
         }
         if host.hasPrefix("[") && host.hasSuffix("]") { host = host.dropFirst().dropLast() }
-        guard !host.isEmpty, !host.contains("@"), host.allSatisfy({ !$0.isWhitespace }) else { return nil }
+        // Links are shown inside of commands: no sign of a host means anything to a shell.
+        let isHost = host.allSatisfy { $0.isLetter || $0.isNumber || ".-_:%".contains($0) }
+        guard !host.isEmpty, isHost else { return nil }
         self.host = String(host)
         self.port = port
     }

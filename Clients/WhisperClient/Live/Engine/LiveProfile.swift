@@ -230,7 +230,12 @@ package struct LiveProfile: Sendable {
     /// - Returns: the new link; `nil` if the renewal failed. Its secret is kept for the next one.
     package func expel(_ member: WhisperID, _ host: isolated some LiveHost) async throws(LiveError) -> ProfileLink? {
         try await self.remove(member, host)
-        do throws(LiveError) { _ = try await self.renew(host) } catch { return nil }
+        do throws(LiveError) {
+            _ = try await self.renew(host)
+        } catch {
+            if case .store = error { throw error }
+            return nil
+        }
         return try self.link()
     }
 
