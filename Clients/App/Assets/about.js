@@ -23,7 +23,7 @@ export function chatParts(model, chat, mayTime = true) {
     mayTime && choice(words.timer, options, String(now), (seconds) => done(rpc("chat_timer", { chat, seconds: Number(seconds) })), { id: "timer" }),
     mayTime && el("p", { class: "hint" }, words.timerHint),
     fault,
-    button(words.askAll, async () => (await import("./polls.js")).ask(chat, () => (model.open?.chat === chat ? model.open.wrote() : model.readList())), { id: "ask-all" }),
+    button(words.newPoll, async () => (await import("./polls.js")).ask(chat, () => (model.open?.chat === chat ? model.open.wrote() : model.readList())), { id: "new-poll" }),
   ];
 }
 

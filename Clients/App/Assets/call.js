@@ -317,8 +317,9 @@ export class Calls {
   #turn = Promise.resolve();
   /** Another window has taken over. */
   #isClosed = false;
-  /** Calls that ended here since the last reading began. @type {Set<string>} */
+  /** Calls that ended here, or were answered, since the last reading began. @type {Set<string>} */
   #over = new Set();
+  #answered = new Set();
 
   /** @param {import("./model.js").Model} model @param {{bar: Element, go: () => void, left: (chat: string) => void}} shell */
   constructor(model, shell) {
@@ -335,6 +336,7 @@ export class Calls {
   read() {
     return this.#step(async () => {
       this.#over.clear();
+      this.#answered.clear();
       const listed = (await seated("call_list")).calls;
       if (this.#isClosed) return;
       const calls = listed.filter(({ callId }) => !this.#over.has(callId));
@@ -342,7 +344,7 @@ export class Calls {
       const { now } = this;
       // The answer to a call may have been missed, and is not told again.
       if (now?.callId && !found(now)) this.#end("cut");
-      else if (["calling", "ringing"].includes(now?.state) && found(now)?.stage === "talking") this.#end("cut", true);
+      else if (["calling", "ringing"].includes(now?.state) && found(now)?.stage === "talking" && !this.#answered.has(now.callId)) this.#end("cut", true);
       // Another program has answered it, if it is there.
       if (this.#rings && found(this.#rings)?.stage !== "ringing") this.#missed(!found(this.#rings));
       for (const call of calls) {
@@ -357,6 +359,7 @@ export class Calls {
   }
 
   take(event) {
+    if (event.type === "callAnswered") this.#answered.add(event.callId);
     this.#step(() => this.#take(event));
   }
 

@@ -597,11 +597,14 @@ export class ChatView {
       }
     } catch (error) {
       // It is still an answer, or an edit: sent again as it stands, it would be a message of its own.
-      const typed = this.#text.value;
-      if (about) this.#write(about);
+      // The composer may have something else by now: then it waits in the draft.
+      const isFree = this.#open.isOpen && !this.#about;
+      const typed = isFree ? this.#text.value : this.#open.draft;
       // What was typed meanwhile stays behind it.
-      this.#text.value = typed ? `${text}\n${typed}` : text;
-      if (!about?.isEdit) this.#open.keepDraft(this.#text.value);
+      const both = typed ? `${text}\n${typed}` : text;
+      if (isFree && about) this.#write(about);
+      if (isFree) this.#text.value = both;
+      if (!about?.isEdit) this.#open.keepDraft(both);
       this.#refuse(`${words.notSent} ${error.message}`);
     }
     this.#isSending = false;

@@ -114,7 +114,7 @@ function keeps(control, property, change) {
   control.addEventListener("change", () => {
     const wish = control[property];
     turn = turn.then(() => change(wish)).then(() => { kept = wish; }, (error) => {
-      control[property] = kept;
+      if (control[property] === wish) control[property] = kept;
       say(error.message);
     });
   });

@@ -51,9 +51,9 @@ export class Live {
       if (isOwn) this.roster = await rpc("live_roster", { conversationId: now.conversationId }).catch(() => this.roster);
       const { now: old } = this;
       this.now = now && { ...known, ...now };
-      // Lines that were read before these stay.
+      // Lines that were read before these stay, if none is missing in between.
       const early = old?.contentId === now?.contentId && old?.lines?.filter(({ line }) => line < now.lines[0]?.line) || [];
-      if (early.length > 0) Object.assign(this.now, { lines: [...early, ...now.lines], hasOlder: old.hasOlder });
+      if (early.at(-1)?.line + 1 >= now.lines[0].line) Object.assign(this.now, { lines: [...early, ...now.lines], hasOlder: old.hasOlder });
     } finally {
       const news = this.#news;
       this.#news = null;

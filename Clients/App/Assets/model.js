@@ -88,7 +88,7 @@ export class Model {
   /** Without signs that nobody sees. */
   nameOf(chat) {
     const name = this.row(chat)?.name ?? this.contacts.get(chat)?.name ?? (this.groups.get(chat)?.title || chat);
-    return name.replace(invisible, "") || chat;
+    return name?.replace(invisible, "") || chat;
   }
 
   get unread() {
@@ -276,7 +276,8 @@ export class Open {
     const row = model.row(chat);
     this.firstUnread = row?.firstUnread;
     this.wanted = wanted;
-    this.draft = this.#told = model.drafts.get(chat) ?? row?.draft ?? "";
+    this.#told = row?.draft ?? "";
+    this.draft = model.drafts.get(chat) ?? this.#told;
   }
 
   get row() {
@@ -316,7 +317,7 @@ export class Open {
   }
 
   readOlder() {
-    return this.#read(() => this.hasOlder && { before: this.messages[0]?.number }, (page) => {
+    return this.#read(() => this.hasOlder && this.messages.length > 0 && { before: this.messages[0].number }, (page) => {
       this.messages.unshift(...page.messages);
       this.hasOlder = page.hasOlder;
       if (this.messages.length > messagesMax) {
@@ -474,6 +475,6 @@ export class Open {
     clearTimeout(this.#draftTimer);
     if (this.draft === this.#told) return;
     this.#told = this.draft;
-    lastly("chat_draft", { chat: this.chat, text: this.draft }).catch(() => {});
+    lastly("chat_draft", { chat: this.chat, text: this.draft }).catch(() => { this.#told = undefined; });
   }
 }

@@ -10,12 +10,17 @@ export function answers(message, { chat, me, nameOf, refuse }) {
   const { options, many, until } = message.poll;
   const isOver = until <= Date.now();
   const isMine = ({ voters }) => voters.includes(me);
-  const mine = options.flatMap((option, place) => (isMine(option) ? [place] : []));
+  // The next click may come before the answer to this one is drawn.
+  let mine = options.flatMap((option, place) => (isMine(option) ? [place] : []));
   const vote = (place) => {
+    const before = mine;
     const others = many ? mine.filter((each) => each !== place) : [];
-    const choices = isMine(options[place]) ? others : [...others, place].sort((a, b) => a - b);
+    mine = mine.includes(place) ? others : [...others, place].sort((a, b) => a - b);
     const from = message.direction === "out" ? me : message.chat;
-    rpc("poll_vote", { chat, messageId: message.messageId, from, choices }).catch(refuse);
+    rpc("poll_vote", { chat, messageId: message.messageId, from, choices: mine }).catch((error) => {
+      mine = before;
+      refuse(error);
+    });
   };
   return el("div", { class: "poll", role: "group", "aria-label": many ? words.pollMany : words.poll }, options.map((option, place) => {
     const names = option.voters.toSorted((one, other) => Number(other === me) - Number(one === me)).map((id) => (id === me ? words.you.replace(":", "") : nameOf(id))).join(", ");
@@ -28,7 +33,7 @@ export function answers(message, { chat, me, nameOf, refuse }) {
 /** Asks for a question and its answers, and sends them. @param {string} to @param {() => Promise<void>} sent */
 export function ask(to, sent) {
   const question = field(words.question, { required: true, name: "question" });
-  const options = el("div", {});
+  const options = el("div", { class: "answers" });
   const add = () => {
     const { box, input } = field(words.answer(options.children.length + 1), { name: "option", maxlength: 100 });
     options.append(box);
@@ -39,18 +44,20 @@ export function ask(to, sent) {
   const many = el("input", { type: "checkbox" });
   add();
   add();
+  const clientId = crypto.randomUUID();
   const submit = async (event) => {
     event.preventDefault();
     const texts = [...options.querySelectorAll("input")].map((input) => input.value.trim()).filter(Boolean);
     try {
-      await rpc("poll_send", { to, text: question.input.value.trim(), options: texts, many: many.checked });
+      await rpc("poll_send", { to, text: question.input.value.trim(), options: texts, many: many.checked, clientId });
     } catch (error) {
       return question.refuse(error.message);
     }
     shown.close();
-    await sent();
+    // It is sent, whatever becomes of the reading.
+    await sent().catch(() => {});
   };
-  const shown = dialog(words.askAll, el("form", { novalidate: true, submit }, question.box, options, more,
+  const shown = dialog(words.newPoll, el("form", { novalidate: true, submit }, question.box, options, more,
     el("label", { class: "row" }, el("span", {}, words.pollMany), many), el("div", { class: "buttons" }, el("button", { class: "main" }, words.send))));
   question.input.focus();
 }

@@ -375,10 +375,10 @@ class Shell {
     set(element, "aria-current", this.#model.open?.chat === row.chat ? "true" : null);
     const isTyping = this.#model.typing.has(row.chat);
     const isVerified = this.#model.contacts.get(row.chat)?.isVerified;
-    const look = JSON.stringify([row, isTyping, isVerified]);
+    const name = this.#model.nameOf(row.chat);
+    const look = JSON.stringify([row, name, isTyping, isVerified]);
     if (element.look === look) return;
     element.look = look;
-    const name = this.#model.nameOf(row.chat);
     element.replaceChildren(
       picture(name), el("span", { class: "name" }, bdi(name), isVerified && el("span", { class: "mark", title: words.verified }, "✓")),
       el("span", { class: "time" }, row.latest ? timeInList((row.note ?? row.latest).time) : ""),

@@ -105,14 +105,14 @@ export const words = {
   earlier: "An earlier message",
   cancel: "Cancel",
   reactionOf: (reaction, names) => `${reaction} from ${names.join(", ")}`,
-  search: "Search people, groups and messages",
-  found: (count) => (count === 0 ? "Nothing was found" : count === 1 ? "1 message was found" : `${count} messages were found`),
+  search: "Search",
+  found: (count) => (count === 0 ? "Nothing was found" : count === 1 ? "1 was found" : `${count} were found`),
   states: {
     queued: ["◌", "Waiting"], sending: ["…", "Sending"], sent: ["✓", "Sent"], delivered: ["✓✓", "Delivered"],
     read: ["✓✓", "Read"], expired: ["⧖", "Expired"], failed: ["!", "Failed"],
   },
   // Polls
-  askAll: "Ask everybody",
+  newPoll: "New poll",
   question: "Question",
   answer: (number) => `Answer ${number}`,
   moreAnswers: "Another answer",

@@ -125,6 +125,8 @@ import Testing
             try await bob.ask("disconnect")
             try await bob.browser.click("#call-again")
             try await bob.shows(said: "You're offline. You can call when you're back.")
+            try await bob.browser.click("#call-bar button:last-of-type")
+            try await bob.shows("no bar") { try await bob.browser.isHidden("#call-bar") }
             // Their outcomes are in the history, also of a window that comes later.
             for (page, declined, missed) in [
                 (ann, "declined", "Voice call, cancelled"), (bob, "you declined", "Missed voice call"),

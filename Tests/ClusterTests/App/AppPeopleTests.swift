@@ -13,12 +13,12 @@ extension AppCluster {
             try await ann.add(bobID, as: "Bob Ross")
             try await bob.add(annID, as: "Ann")
             try await ann.browser.click("#pane .who")
-            try await ann.browser.click("#ask-all")
+            try await ann.browser.click("#new-poll")
             try await ann.browser.type("Which day?", into: "[name=question]")
             for (place, answer) in ["Friday", "Saturday"].enumerated() {
                 try await ann.browser.type(answer, into: ".field:nth-child(\(place + 1)) > [name=option]")
             }
-            try await AppCluster.look(ann, "ask-light", axe)
+            try await AppCluster.look(ann, "new-poll-light", axe)
             try await ann.browser.click("dialog:last-of-type form .main")
             try await ann.browser.value(of: "document.querySelector('dialog')?.close()")
             func answers(_ page: AppWindow, _ wanted: [String]) async throws {
