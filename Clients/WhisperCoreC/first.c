@@ -18,7 +18,11 @@ int main(int count, char **words) {
     if (!core) return 1;
     say(wsp_send(core, "identity_create", strlen("identity_create"))); /* the twelve words, once */
     say(wsp_send(core, "connect", strlen("connect")));
-    say(wsp_recv(core, 10000)); /* how the connection fares */
+    for (int is_waiting = 1; is_waiting;) { /* whether there is a connection */
+        char *event = wsp_recv(core, 10000);
+        is_waiting = event && strstr(event, "\"connecting\"");
+        say(event);
+    }
     say(wsp_close(core, 10000));
     return 0;
 }

@@ -49,7 +49,7 @@ import Testing
             folder.path + "/first", [folder.path + "/me", "ws://127.0.0.1:1"],
             environment: ["LD_LIBRARY_PATH": folder.path + "/lib"]
         ).output(name: "first").split(separator: "\n")
-        #expect(answers.first == "whispercore \(Release.version)" && answers.count == 6)
+        #expect(answers.first == "whispercore \(Release.version)" && answers.count == 7)
         #expect(answers.dropFirst().allSatisfy { !$0.contains(#""error""#) }, "\(answers)")
     }
 
