@@ -52,8 +52,9 @@ export class Live {
       const { now: old } = this;
       this.now = now && { ...known, ...now };
       // Lines that were read before these stay, if none is missing in between.
-      const early = old?.contentId === now?.contentId && old?.lines?.filter(({ line }) => line < now.lines[0]?.line) || [];
-      if (early.at(-1)?.line + 1 >= now.lines[0].line) Object.assign(this.now, { lines: [...early, ...now.lines], hasOlder: old.hasOlder });
+      const isSame = now && old?.conversationId === now.conversationId && old.contentId === now.contentId;
+      const early = isSame ? old.lines.filter(({ line }) => line < now.lines[0]?.line) : [];
+      if (early.length > 0 && early.at(-1).line + 1 >= now.lines[0].line) Object.assign(this.now, { lines: [...early, ...now.lines], hasOlder: old.hasOlder });
     } finally {
       const news = this.#news;
       this.#news = null;
