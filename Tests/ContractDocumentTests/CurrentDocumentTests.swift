@@ -7,7 +7,7 @@ import Testing
     func aDocumentIsWhatTheContractSays(path: String) throws {
         let file = try #require(ContractDocuments.files.first { $0.path == path })
         let committed = try? Data(contentsOf: Folder.documents.appending(path: path))
-        #expect(committed == Data(file.text.utf8), "docs/\(path) is not current: `make documents`, and commit all of it")
+        #expect(committed == Data(file.text.utf8), "docs/\(path) is not current: `make documents`, commit all of it")
     }
 
     /// Programs that no test executes become wrong.
