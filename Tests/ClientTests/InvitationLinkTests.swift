@@ -36,6 +36,14 @@ struct InvitationLinkTests {
         }
     }
 
+    /// It stands behind `--invitation`.
+    @Test func aNewTokenIsNoOptionOfACommand() {
+        for first in UInt8.min...UInt8.max {
+            let token = InvitationToken(random: [first] + Array(repeating: 0, count: 15))
+            #expect(!token.text.hasPrefix("-") && InvitationToken(token.text) == token)
+        }
+    }
+
     /// A person who comes in by the link finds its writer.
     @Test func anInvitationNamesItsWriter() throws {
         let address = try #require(ServerAddress("wss://chat.example.org"))

@@ -5,10 +5,13 @@ package struct InvitationToken: Hashable, Sendable {
 
     package let bytes: [UInt8]
 
+    /// A command takes its text for an option if it begins with `-`, so the first bit is turned there.
     /// - Parameter random: `byteCount` bytes.
     package init(random: [UInt8]) {
         precondition(random.count == Self.byteCount, "an invitation's token has another length")
-        self.bytes = random
+        var bytes = random
+        if bytes[0] >> 2 == 0b11_1110 { bytes[0] ^= 0x80 }
+        self.bytes = bytes
     }
 
     /// Reads the shown form exactly.
