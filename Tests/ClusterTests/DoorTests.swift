@@ -70,7 +70,7 @@ struct DoorTests {
         #expect(try await alice.types("server").contains(moved))
         #expect(try await alice.types("id") == id)
         #expect(try await alice.types("inbox").contains("Nothing new."))
-        // What is no address changes nothing. An address at which nobody answers is kept, and can be changed again.
+        // A text that is no address changes nothing. An address at which nobody answers is kept, and can be changed again.
         let wrong = try await alice.types("server", "--server", "chat.example", fails: true)
         #expect(wrong.contains("is no server address"), "\(wrong)")
         let nobody = "ws://127.0.0.1:\(LoopbackPort.free())"
