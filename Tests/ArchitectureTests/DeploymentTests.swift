@@ -16,13 +16,16 @@ import Testing
 
     // MARK: Alert rules
 
+    /// Tests that play hours, and those that play days: the latter evaluate the rules less often.
+    private static let alertTests = ["alerts.test.yml", "alerts-days.test.yml"]
+
     @Test(.enabled(if: has("/usr/bin/promtool"), "needs Debian's package prometheus"))
     func alertRulesPassTheirTests() async throws {
-        let rules = Self.rules.appending(path: "alerts.test.yml").path
+        let tests = Self.alertTests.map { Self.rules.appending(path: $0).path }
         // It takes some seconds. Meanwhile no thread of the tests is held.
         let result: Run = try await withCheckedThrowingContinuation { continuation in
             DispatchQueue(label: "promtool").async {
-                continuation.resume(with: Result { try Run("/usr/bin/promtool", "test", "rules", rules) })
+                continuation.resume(with: Result { try Run("/usr/bin/promtool", "test", "rules", tests[0], tests[1]) })
             }
         }
         #expect(result.status == 0, "\(result.output)")
@@ -31,7 +34,7 @@ import Testing
     @Test func everyAlertIsSeenFiringAndSilent() throws {
         let alerts = try Self.text("alerts.yml", in: Self.rules).matches(of: #/- alert: (\w+)/#).map { String($0.1) }
         try #require(alerts.count > 15 && Set(alerts).count == alerts.count)
-        let tests = try Self.text("alerts.test.yml", in: Self.rules)
+        let tests = try Self.alertTests.map { try Self.text($0, in: Self.rules) }.joined()
         for alert in alerts {
             #expect(tests.contains("alertname: \(alert)\n        exp_alerts: [{"), "no test sees \(alert) fire")
             #expect(
