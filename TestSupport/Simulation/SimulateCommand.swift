@@ -93,8 +93,10 @@ import Glibc
                 + (self.redis == .lost
                     ? ", \(again.replaced) Jobs read again of replaced masters, \(again.others) of others" : "")
                 + (self.seed == nil ? ", \(Self.processorTime / 1_000) s of one core" : ""))
-        // The mutation was not found.
-        if self.mutation != nil { throw ExitCode.failure }
+        if let mutation {
+            print("\(mutation.rawValue) was not found. --mutations searches \(Self.seedsPerMutation) seeds for each bug.")
+            throw ExitCode.failure
+        }
     }
 
     /// A bug of live conversations or rooms shows only in such worlds.

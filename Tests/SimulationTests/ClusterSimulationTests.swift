@@ -15,14 +15,18 @@ private func keep(_ seeds: Int, first: Int = 0, _ arguments: [String] = []) asyn
     return said
 }
 
-/// The first seeds that find bugs which other seeds do not. The short run begins there, and goes on if a change has moved the bug.
+/// The first seeds that find bugs which the seed 0 does not find. `whisper-simulate --mutations` prints them. The short run begins there.
 private let soonest = [
-    "sendsOnce": 2, "announcesOnce": 2, "announcesWithoutProgress": 2, "missesEmptiedBus": 199,
-    "skipsReconciliation": 202,
-    "sharesPartitions": 3, "wakesNobody": 1, "bindsWithEachAnnouncement": 4, "keepsPositionAcrossTerms": 13,
-    "trimsAcrossTerms": 162, "takesOverWithoutBarrier": 34, "removalDoesNotCut": 4, "showsEarlierLines": 5,
-    "reusesSeats": 6, "forgetsRemoved": 45, "returnsInSilence": 2, "losesCandidates": 12,
+    "sendsOnce": 2, "announcesOnce": 2, "announcesWithoutProgress": 2, "missesEmptiedBus": 267,
+    "skipsReconciliation": 202, "sharesPartitions": 3, "wakesNobody": 3, "bindsWithEachAnnouncement": 4,
+    "keepsPositionAcrossTerms": 64, "trimsAcrossTerms": 331, "takesZeroForGone": 6, "takesOverWithoutBarrier": 42,
+    "removalDoesNotCut": 5, "showsEarlierLines": 5, "comparesNoEpochs": 6, "reusesSeats": 6, "forgetsRemoved": 54,
+    "returnsInSilence": 2, "losesCandidates": 12, "forgetsSeenIds": 26, "keepsQueueOfRemoved": 17,
 ]
+
+/// Seeds that the short run tries for a bug. A change of the services moves bugs to other seeds, and rare ones far away: without
+/// this bound the search for three of them took a quarter of the processor time of all unit tests.
+private let seedsPerBugInShort = 40
 
 private func firstSeed(for mutation: String) -> Int { Prove.isAsked ? 0 : soonest[mutation] ?? 0 }
 
@@ -30,6 +34,7 @@ private func firstSeed(for mutation: String) -> Int { Prove.isAsked ? 0 : soones
 /// - Parameter world: of the bug.
 private func expect(_ mutation: String, in seeds: Int, _ world: String...) async throws {
     let first = firstSeed(for: mutation)
+    let seeds = Prove.isAsked ? seeds : seedsPerBugInShort
     let said = try await simulate("--mutation", mutation, "--first", "\(first)", "--seeds", "\(seeds)")
     let seed = try #require(said.firstMatch(of: /seed (\d+) breaks a promise/), "\(said)").1
     #expect(try await simulate(world + ["--seed", "\(seed)"]).contains("kept every promise"))
