@@ -94,7 +94,7 @@ import Glibc
                     ? ", \(again.replaced) Jobs read again of replaced masters, \(again.others) of others" : "")
                 + (self.seed == nil ? ", \(Self.processorTime / 1_000) s of one core" : ""))
         if let mutation {
-            print("\(mutation.rawValue) was not found. --mutations searches \(Self.seedsPerMutation) seeds for each bug.")
+            print("\(mutation.rawValue) was not found. --mutations tries \(Self.seedsPerMutation) seeds for each bug.")
             throw ExitCode.failure
         }
     }

@@ -109,7 +109,7 @@ package struct RouterTables: Equatable, Sendable {
         let timely: [Bool] = parameters(9)
         let overRate: [Bool] = parameters(10)
         let keys: [String?] = parameters(11)
-        let rooms: [[Int64?]] = (12...17).map { parameters($0) }
+        let spaces: [[Int64?]] = (12...17).map { parameters($0) }
         let strangersMax: Int64? = parameters(18, [Int64].self).first
         let days: [Int32] = parameters(19)
         let (base, first, last): (Int32, Int32, Int32) = (parameters(20), parameters(21), parameters(22))
@@ -140,8 +140,8 @@ package struct RouterTables: Equatable, Sendable {
                 } else { 0 }
             verdicts.append(verdict)
         }
-        if !rooms[0].isEmpty {
-            verdicts = Self.bounded(verdicts, senders, recipients, payloads.map { Int64($0.count) }, rooms)
+        if !spaces[0].isEmpty {
+            verdicts = Self.bounded(verdicts, senders, recipients, payloads.map { Int64($0.count) }, spaces)
         }
         let judged: [(verdict: Int16, number: Int64?)] = verdicts.map { ($0, $0 == 0 ? model.router.nextMail() : nil) }
         for (index, item) in judged.enumerated() {
@@ -170,15 +170,15 @@ package struct RouterTables: Equatable, Sendable {
 
     /// Everybody is a stranger here.
     private static func bounded(
-        _ verdicts: [Int16], _ senders: [WhisperID], _ recipients: [WhisperID], _ bytes: [Int64], _ rooms: [[Int64?]]
+        _ verdicts: [Int16], _ senders: [WhisperID], _ recipients: [WhisperID], _ bytes: [Int64], _ spaces: [[Int64?]]
     ) -> [Int16] {
         verdicts.indices.map { index in
-            guard verdicts[index] == 0, rooms[0][index] != nil else { return verdicts[index] }
+            guard verdicts[index] == 0, spaces[0][index] != nil else { return verdicts[index] }
             let mailbox = (0...index).filter { verdicts[$0] == 0 && recipients[$0] == recipients[index] }
             let sender = mailbox.filter { senders[$0] == senders[index] }
-            func exceed(_ stored: [Int], _ room: Int) -> Bool {
-                Int64(stored.count) > rooms[room][index]!
-                    || stored.reduce(0) { $0 + bytes[$1] } > rooms[room + 1][index]!
+            func exceed(_ stored: [Int], _ space: Int) -> Bool {
+                Int64(stored.count) > spaces[space][index]!
+                    || stored.reduce(0) { $0 + bytes[$1] } > spaces[space + 1][index]!
             }
             return exceed(mailbox, 0) ? 13 : exceed(sender, 2) ? 14 : exceed(mailbox, 4) ? 15 : 0
         }

@@ -153,19 +153,19 @@ import Testing
     @Test func whatSurelyFitsIsNotCounted() {
         var script = Script()
         script.memory.know(recipient)
-        let rooms = MailRooms(for: [envelope(7)], in: &script.memory, at: 1)
-        #expect(rooms.toCount.isEmpty && rooms.ofEnvelopes.isEmpty)
+        let spaces = MailboxSpaces(for: [envelope(7)], in: &script.memory, at: 1)
+        #expect(spaces.toCount.isEmpty && spaces.ofEnvelopes.isEmpty)
     }
 
     @Test func aMailboxOfWhichNothingIsKnownIsCounted() {
         var script = Script()
-        var rooms = MailRooms(for: [envelope(7), envelope(8)], in: &script.memory, at: 1)
-        #expect(rooms.toCount == [recipient] && rooms.asked == [sender])
+        var spaces = MailboxSpaces(for: [envelope(7), envelope(8)], in: &script.memory, at: 1)
+        #expect(spaces.toCount == [recipient] && spaces.asked == [sender])
         let full = MailBounds().mailbox
         let left = MailTally(messages: full.messages - 1, bytes: 0)
-        rooms.counted(
+        spaces.counted(
             [CountedMail(mailbox: left, strangers: .zero, senders: [:])], in: &script.memory.loads, at: 1)
-        #expect(rooms.ofEnvelopes.map { $0?.mailbox.messages } == [1, 1], "one of the two fits")
+        #expect(spaces.ofEnvelopes.map { $0?.mailbox.messages } == [1, 1], "one of the two fits")
     }
 
     // MARK: Receipts
@@ -438,7 +438,7 @@ private struct Script {
     }
 
     var transaction: BatchTransaction {
-        BatchTransaction(self.plan, attachments: .none, rooms: [], mayHold: self.memory.mailboxes.mayHold)
+        BatchTransaction(self.plan, attachments: .none, spaces: [], mayHold: self.memory.mailboxes.mayHold)
     }
 
     mutating func settle(_ answers: BatchAnswers) -> [String] {

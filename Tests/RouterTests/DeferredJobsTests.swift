@@ -42,12 +42,12 @@ import Testing
         let now = jobs.next(self.batch(1, receipts: 2, confirmed: [7], typing: 1), isWorthWaiting: true, at: self.start)
         #expect(now.receipts.isEmpty && now.confirmed.isEmpty && now.typing.count == 1)
         // Their stream must keep them until they are committed.
-        #expect(now.leavesStreams && !now.isDeferred)
+        #expect(now.isTrimmedLater && !now.isDeferred)
         #expect(jobs.timeLeft(at: self.at(20)) == RouterLimits.deferredJobsHeldFor - .milliseconds(20))
         let later = jobs.next(self.batch(2, receipts: 1), isWorthWaiting: true, at: self.at(20))
         #expect(later.isDeferred)
         let all = jobs.next(Batch(), isWorthWaiting: true, at: self.at(50))
-        #expect(all.receipts.count == 3 && all.confirmed == [7] && !all.leavesStreams)
+        #expect(all.receipts.count == 3 && all.confirmed == [7] && !all.isTrimmedLater)
         #expect(all.lastPositions == [Partition(of: self.identity): EntryID(milliseconds: 2, sequence: 0)])
         #expect(jobs.timeLeft(at: self.at(50)) == nil)
     }
@@ -55,7 +55,7 @@ import Testing
     @Test func aloneTheyDoNotWait() {
         var jobs = DeferredJobs()
         let batch = jobs.next(self.batch(1, receipts: 1), isWorthWaiting: false, at: self.start)
-        #expect(batch.receipts.count == 1 && !batch.leavesStreams && jobs.timeLeft(at: self.start) == nil)
+        #expect(batch.receipts.count == 1 && !batch.isTrimmedLater && jobs.timeLeft(at: self.start) == nil)
     }
 
     /// A page must not show what was acknowledged before it was asked for.
@@ -63,7 +63,7 @@ import Testing
         var jobs = DeferredJobs()
         _ = jobs.next(self.batch(1, receipts: 1), isWorthWaiting: true, at: self.start)
         let batch = jobs.next(self.fetch(2), isWorthWaiting: true, at: self.at(1))
-        #expect(batch.receipts.count == 1 && batch.fetches.count == 1 && !batch.leavesStreams)
+        #expect(batch.receipts.count == 1 && batch.fetches.count == 1 && !batch.isTrimmedLater)
     }
 
     /// A batch that commits anyway takes deferred Jobs along from half of their time on.

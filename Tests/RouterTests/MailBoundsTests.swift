@@ -12,32 +12,32 @@ import Testing
     private let ample = MailTally(messages: 1_000, bytes: 1_000_000)
 
     private func verdicts(
-        _ envelopes: [AcceptEnvelope], rooms: [MailRoom?], _ connection: PostgresConnection
+        _ envelopes: [AcceptEnvelope], spaces: [MailboxSpace?], _ connection: PostgresConnection
     ) async throws -> [AcceptStatement.Verdict] {
-        try await connection.query(AcceptStatement.statement(for: envelopes, rooms: rooms)).map(
+        try await connection.query(AcceptStatement.statement(for: envelopes, spaces: spaces)).map(
             \.verdict)
     }
 
     @Test func eachMessageOfABatchIsCounted() async throws {
         try await MailBench.run { bench in
             let connection = try await bench.connection()
-            let room = MailRoom(mailbox: ample, stranger: MailTally(messages: 3, bytes: 1_000), strangers: ample)
+            let space = MailboxSpace(mailbox: ample, stranger: MailTally(messages: 3, bytes: 1_000), strangers: ample)
             let all = (0..<5).map { _ in bench.envelope(from: 1, to: 2) } + [bench.envelope(from: 3, to: 2)]
             #expect(
-                try await verdicts(all, rooms: all.map { _ in room }, connection) == [
+                try await verdicts(all, spaces: all.map { _ in space }, connection) == [
                     .accepted, .accepted, .accepted, .strangerFull, .strangerFull, .accepted,
                 ])
             // A message that was accepted before is acknowledged again, and takes no room.
-            let none = MailRoom(mailbox: .zero, stranger: .zero, strangers: .zero)
+            let none = MailboxSpace(mailbox: .zero, stranger: .zero, strangers: .zero)
             #expect(
-                try await verdicts(Array(all[1...3]), rooms: [none, none, none], connection) == [
+                try await verdicts(Array(all[1...3]), spaces: [none, none, none], connection) == [
                     .repeated, .repeated, .mailboxFull,
                 ])
-            let few = MailRoom(mailbox: ample, stranger: ample, strangers: MailTally(messages: 10, bytes: 25))
+            let few = MailboxSpace(mailbox: ample, stranger: ample, strangers: MailTally(messages: 10, bytes: 25))
             let together =
                 [1, 3, 4].map { bench.envelope(from: $0, to: 2) } + [bench.envelope(from: 1, to: 5, bytes: 2_000)]
             #expect(
-                try await verdicts(together, rooms: [few, few, few, nil], connection)
+                try await verdicts(together, spaces: [few, few, few, nil], connection)
                     == [.accepted, .accepted, .strangersFull, .accepted])
             #expect(
                 try await bench.sql(
@@ -93,11 +93,11 @@ import Testing
                 try await write(2, peer, daysAgo: back)
             }
             try await write(4, 2, daysAgo: 1)
-            let room = MailRoom(mailbox: MailTally(messages: 2, bytes: 100), stranger: .zero, strangers: .zero)
+            let space = MailboxSpace(mailbox: MailTally(messages: 2, bytes: 100), stranger: .zero, strangers: .zero)
             let all = [1, 3, 4, 1, 1].map { bench.envelope(from: $0, to: 2) }
             // Refused messages keep their places for the rest of the batch.
             #expect(
-                try await verdicts(all, rooms: all.map { _ in room }, connection)
+                try await verdicts(all, spaces: all.map { _ in space }, connection)
                     == [.accepted, .strangerFull, .mailboxFull, .mailboxFull, .mailboxFull])
             let counted = try await connection.query(
                 MailboxTable.count([person(2), person(5)], asked: [person(3)], MailBounds()))

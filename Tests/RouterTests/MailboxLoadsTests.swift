@@ -42,7 +42,7 @@ import Testing
                 loads.counted(
                     person(1), CountedMail(mailbox: .zero, strangers: .zero, senders: [:]), [person(2): tally(1)], at: 0
                 )
-                #expect(loads.room(of: person(1), [person(2): tally(1)]) == nil)
+                #expect(loads.space(of: person(1), [person(2): tally(1)]) == nil)
                 counted += 1
             }
             loads.stored(for: person(1), from: person(2), bytes: 1)
@@ -57,17 +57,18 @@ import Testing
         loads.counted(
             person(1), CountedMail(mailbox: tally(30), strangers: tally(9), senders: [person(2): tally(9)]), one,
             at: 1_000)
-        #expect(loads.room(of: person(1), one) == nil)
+        #expect(loads.space(of: person(1), one) == nil)
         loads.stored(for: person(1), from: person(2), bytes: 1)
         #expect(!loads.mustCount(person(1), one, at: 1_001))
         #expect(
-            loads.room(of: person(1), one) == [
-                person(2): MailRoom(mailbox: tally(9, 39_969), stranger: tally(0, 4_990), strangers: tally(10, 9_990))
+            loads.space(of: person(1), one) == [
+                person(2): MailboxSpace(
+                    mailbox: tally(9, 39_969), stranger: tally(0, 4_990), strangers: tally(10, 9_990))
             ])
         #expect(loads.mustCount(person(1), one, at: 1_000 + RouterLimits.recountPause.milliseconds))
         // Less is known of an uncounted sender: it has at most half of a share, and is counted before it is refused.
         #expect(!loads.mustCount(person(1), [person(3): tally(5)], at: 1_001))
-        #expect(loads.room(of: person(1), [person(3): tally(5)]) == nil)
+        #expect(loads.space(of: person(1), [person(3): tally(5)]) == nil)
         #expect(loads.mustCount(person(1), [person(3): tally(6)], at: 1_001))
         // An old count is not relied on.
         #expect(loads.mustCount(person(1), [person(3): tally(1)], at: 1_000 + RouterLimits.countedFor.milliseconds))
@@ -81,7 +82,7 @@ import Testing
         let senders = Dictionary(uniqueKeysWithValues: (5...9).map { (person($0), tally(8)) })
         loads.counted(
             person(1), CountedMail(mailbox: tally(38), strangers: .zero, senders: [:]), senders, at: 0)
-        #expect(loads.room(of: person(1), senders)?.count == 5)
+        #expect(loads.space(of: person(1), senders)?.count == 5)
         loads.keep { _ in false }
         #expect(loads.mustCount(person(1), senders, at: 0))
     }
@@ -107,7 +108,7 @@ import Testing
                 senders[person(Int.random(in: 20...25, using: &random))] = tally(Int.random(in: 1...3, using: &random))
             }
             let waiting = truth[recipient] ?? [:]
-            var rooms: [WhisperID: MailRoom]?
+            var spaces: [WhisperID: MailboxSpace]?
             if !loads.unsure([recipient: senders.values.reduce(.zero, +)], mayHold: { truth[$0]?.isEmpty == false })
                 .isEmpty
             {
@@ -119,13 +120,13 @@ import Testing
                         senders,
                         at: now)
                 }
-                rooms = loads.room(of: recipient, senders)
+                spaces = loads.space(of: recipient, senders)
             }
             var before = 0
             for (sender, more) in senders {
-                if let room = rooms?[sender] {
-                    guard (tally(before) + more).fits(room.mailbox), (tally(before) + more).fits(room.strangers),
-                        more.fits(room.stranger)
+                if let space = spaces?[sender] {
+                    guard (tally(before) + more).fits(space.mailbox), (tally(before) + more).fits(space.strangers),
+                        more.fits(space.stranger)
                     else { continue }
                 }
                 before += more.messages

@@ -157,7 +157,7 @@ private struct RandomOperations {
         case 0...4:
             let envelopes = self.envelopes()
             return AcceptStatement.statement(
-                for: envelopes, rooms: self.rooms(for: envelopes),
+                for: envelopes, spaces: self.spaces(for: envelopes),
                 strangersMax: self.some(0...3) == 0 ? self.some(0...20_000) : nil
             ).sql
         case 5...7: return ReceiptStatement.statement(for: self.receipts()).sql
@@ -191,15 +191,15 @@ private struct RandomOperations {
     }
 
     /// Mostly those of a batch of which nobody is near a bound.
-    private mutating func rooms(for envelopes: [AcceptEnvelope]) -> [MailRoom?] {
+    private mutating func spaces(for envelopes: [AcceptEnvelope]) -> [MailboxSpace?] {
         guard self.some(0...3) == 0 else { return [] }
-        var rooms: [WhisperID: MailRoom?] = [:]
-        for recipient in envelopes.map(\.to) where rooms[recipient] == nil {
-            rooms[recipient] =
+        var spaces: [WhisperID: MailboxSpace?] = [:]
+        for recipient in envelopes.map(\.to) where spaces[recipient] == nil {
+            spaces[recipient] =
                 self.some(0...2) == 0
-                ? .some(nil) : MailRoom(mailbox: self.tally(), stranger: self.tally(), strangers: self.tally())
+                ? .some(nil) : MailboxSpace(mailbox: self.tally(), stranger: self.tally(), strangers: self.tally())
         }
-        return envelopes.map { rooms[$0.to]! }
+        return envelopes.map { spaces[$0.to]! }
     }
 
     /// All senders are strangers.

@@ -284,7 +284,7 @@ package final class Outbox {
             return self.apply(self.direct.unsendable(id, .rejected), host)
         }
         let time = mail.signedAt ?? host.serverNow
-        if mail.signedAt == nil { try self.store.sign(id, at: time) }
+        if mail.signedAt == nil { try self.store.noteSigned(id, at: time) }
         let envelope: SignedEnvelope
         do throws(Unsendable) {
             envelope = try self.envelope(mail, from: from, to: contact, at: time)
@@ -309,7 +309,7 @@ package final class Outbox {
             return self.apply(self.copies.unsendable(copy, .rejected), host)
         }
         let time = mail.signedAt ?? host.serverNow
-        if mail.signedAt == nil { try self.store.deliveries.sign(copy, at: time) }
+        if mail.signedAt == nil { try self.store.deliveries.noteSigned(copy, at: time) }
         do throws(Unsendable) {
             let envelope = try self.envelope(mail, from: from, to: contact, at: time)
             host.write(GroupSendMessage(envelope), .copy(copy))
@@ -359,7 +359,7 @@ package final class Outbox {
     private func apply(_ verdict: OutboxMachine<GroupDeliveryID>.Verdict, _ host: isolated some MailHost) {
         guard let (copy, state, attempts, isSignedAnew) = verdict.outcome else { return }
         host.withStore {
-            if isSignedAnew { try self.store.deliveries.sign(copy, at: nil) }
+            if isSignedAnew { try self.store.deliveries.noteSigned(copy, at: nil) }
             let message = try self.store.deliveries.set(state, of: copy, attempts: attempts)
             if let message { host.publish(.changed(message)) }
         }
@@ -390,7 +390,7 @@ package final class Outbox {
             let reader = try self.store.contacts.contact(contact), self.direct.tryElsewhere(id)
         else { return nil }
         var time = mail.signedAt ?? host.serverNow
-        if mail.signedAt == nil { try self.store.sign(id, at: time) }
+        if mail.signedAt == nil { try self.store.noteSigned(id, at: time) }
         // The store keeps the earlier time, by which the server may know the message. The copy for the air gets the
         // present time, so that the receiver does not take it for old mail.
         if time < host.serverNow - NearbyLimits.signedAgeMax { time = host.serverNow }

@@ -16,7 +16,7 @@ extension ClientStore {
     }
 
     /// The next attempt, and all that follow it, carry this time.
-    package func sign(_ id: UUIDText, at time: Timestamp) throws(ClientStoreError) {
+    package func noteSigned(_ id: UUIDText, at time: Timestamp) throws(ClientStoreError) {
         try self.setSignedTime(of: id, to: time.milliseconds)
     }
 

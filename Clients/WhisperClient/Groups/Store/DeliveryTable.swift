@@ -135,7 +135,7 @@ package struct DeliveryTable: Sendable {
     }
 
     /// Each attempt from now on carries this time; `nil`: the next one gets a new one.
-    package func sign(_ copy: GroupDeliveryID, at time: Timestamp?) throws(ClientStoreError) {
+    package func noteSigned(_ copy: GroupDeliveryID, at time: Timestamp?) throws(ClientStoreError) {
         try self.store.write { database in
             try Self.update(copy, "signed_at = ?", [time?.milliseconds], in: database)
         }

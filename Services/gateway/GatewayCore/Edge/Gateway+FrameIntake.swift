@@ -129,7 +129,7 @@ extension Gateway {
         guard case .admitted = self.admits(frame, of: .guest(guest.id), on: connection) else { return }
         switch frame.definition.route {
         case .gateway: self.answer(frame, on: connection)
-        case .share, .ownShare: self.liveControl.received(frame, of: .guest(guest), on: connection, self)
+        case .share, .ownShare: self.shareFrames.received(frame, of: .guest(guest), on: connection, self)
         case .service(.auth): self.requests.ask(.auth, frame, session: nil, on: connection, self)
         case .service, .mailbox, .ownMailbox:
             // These take no frames of guests.
@@ -146,7 +146,7 @@ extension Gateway {
         case .gateway: self.answer(frame, on: connection)
         case .service(.calls): self.calls.received(frame, of: session, on: connection, self)
         case .service(let service): self.requests.ask(service, frame, session: session, on: connection, self)
-        case .share, .ownShare: self.liveControl.received(frame, of: .session(session), on: connection, self)
+        case .share, .ownShare: self.shareFrames.received(frame, of: .session(session), on: connection, self)
         case .mailbox, .ownMailbox: self.mail.received(frame, of: session, overRateFor: wait, on: connection, self)
         }
     }

@@ -41,8 +41,8 @@ package actor Gateway: LookUpHost, TurnHost {
     let outcomes: OutcomeConfirmations
     let mail: MailRelay
     let calls: CallRelay
-    private let liveJobs: LiveJobs
-    let liveControl: LiveControl
+    private let shareJobs: ShareJobs
+    let shareFrames: ShareFrames
     let live: LiveRelay
 
     private let listener: ClientListener
@@ -81,10 +81,10 @@ package actor Gateway: LookUpHost, TurnHost {
             node: self.node, jobs: self.mailboxJobs, requests: self.requests, announcer: self.announcer,
             metrics: self.metrics)
         self.calls = CallRelay(node: self.node, bus: bus, requests: self.requests)
-        self.liveJobs = LiveJobs(bus: bus)
-        self.liveControl = LiveControl(
-            node: self.node, jobs: self.liveJobs, rates: self.rates, requests: self.requests)
-        self.live = LiveRelay(node: self.node, bus: bus, metrics: self.metrics, jobs: self.liveJobs)
+        self.shareJobs = ShareJobs(bus: bus)
+        self.shareFrames = ShareFrames(
+            node: self.node, jobs: self.shareJobs, rates: self.rates, requests: self.requests)
+        self.live = LiveRelay(node: self.node, bus: bus, metrics: self.metrics, jobs: self.shareJobs)
     }
 
     // MARK: Life
@@ -136,7 +136,7 @@ package actor Gateway: LookUpHost, TurnHost {
             guard (try? await Task.sleep(for: GatewayLimits.drainPause)) != nil else { break }
         }
         self.mailboxJobs.appendHeld(self)
-        self.liveJobs.appendHeld()
+        self.shareJobs.appendHeld()
         for connection in self.connections.values { connection.channel.close(promise: nil) }
     }
 
@@ -204,7 +204,7 @@ package actor Gateway: LookUpHost, TurnHost {
     /// The connection is no longer the live one of its identity or guest.
     func unbind(_ connection: Connection) {
         self.outcomes.leave(connection.id)
-        self.liveControl.leave(connection.id)
+        self.shareFrames.leave(connection.id)
         self.live.leave(connection.id, self)
         let token = connection.machine.newestToken
         self.guests.leave(connection)

@@ -12,11 +12,11 @@ extension Router {
         let startedAt = self.now
         var notices = self.makeNoticeBatch()
         let genuine = GenuineAccepts(batch)
-        let rooms = try await self.rooms(for: genuine.unique)
+        let spaces = try await self.freeSpace(for: genuine.unique)
         let plan = BatchPlan(
             batch, genuine, pagesPerRead: self.configuration.pagesPerReadMax, knowing: self.memory, at: startedAt)
         let transaction = BatchTransaction(
-            plan, attachments: attachments, rooms: rooms, strangersMax: self.strangerMail.bound,
+            plan, attachments: attachments, spaces: spaces, strangersMax: self.strangerMail.bound,
             mayHold: self.memory.mailboxes.mayHold)
         let answers = try await self.commit(transaction, jobs: batch.jobs)
         if answers.restOnEarlierCommits { _ = try await self.store.query(ReplicationBarrier.statement) }

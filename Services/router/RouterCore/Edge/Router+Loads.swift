@@ -8,14 +8,14 @@ extension Router {
     /// For each envelope what its recipient's mailbox takes; empty if all of them surely fit, as nearly always. Only then is nothing
     /// asked of the database. To be called when the batch before is stored and noted, and by no other than the connection that stores:
     /// while its session owns the partition, nobody else adds to what was counted.
-    func rooms(for envelopes: [AcceptEnvelope]) async throws(StoreError) -> [MailRoom?] {
-        var rooms = MailRooms(for: envelopes, in: &self.memory, at: self.now)
-        if !rooms.toCount.isEmpty {
+    func freeSpace(for envelopes: [AcceptEnvelope]) async throws(StoreError) -> [MailboxSpace?] {
+        var spaces = MailboxSpaces(for: envelopes, in: &self.memory, at: self.now)
+        if !spaces.toCount.isEmpty {
             let counted = try await self.store.query(
-                MailboxTable.count(rooms.toCount, asked: Array(rooms.asked), self.configuration.bounds))
-            rooms.counted(counted, in: &self.memory.loads, at: self.now)
+                MailboxTable.count(spaces.toCount, asked: Array(spaces.asked), self.configuration.bounds))
+            spaces.counted(counted, in: &self.memory.loads, at: self.now)
         }
-        return rooms.ofEnvelopes
+        return spaces.ofEnvelopes
     }
 
     /// Stores the fullest mailboxes; the console shows them.

@@ -214,7 +214,7 @@ package actor Router: PartitionOwner {
 
     /// Removes handled Jobs from their streams.
     func trim(_ batch: Batch) {
-        guard !batch.leavesStreams else { return }
+        guard !batch.isTrimmedLater else { return }
         for (partition, through) in batch.lastPositions where through > .start {
             self.worker.trim(partition, through: through)
         }

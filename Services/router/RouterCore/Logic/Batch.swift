@@ -22,7 +22,7 @@ struct Batch {
     /// Holds one Job only, because something is wrong with one of them.
     var isSingle = false
     /// Jobs up to `positions` wait in `DeferredJobs`, which trims the streams when they are committed.
-    var leavesStreams = false
+    var isTrimmedLater = false
 
     var isEmpty: Bool { self.positions.isEmpty }
 
@@ -41,14 +41,14 @@ struct Batch {
     var dependsOnReceipts: Bool { Self.lists.contains { $0.dependsOnReceipts && $0.count(self) > 0 } }
 
     /// Nothing of it is left to do now.
-    var isDeferred: Bool { self.isEmpty || self.leavesStreams && self.jobs == 0 }
+    var isDeferred: Bool { self.isEmpty || self.isTrimmedLater && self.jobs == 0 }
 
     /// Takes the Jobs for which nobody waits, and the task of trimming the streams.
     mutating func takeDeferrable() -> Batch {
         var taken = Batch()
         for list in Self.lists where list.isDeferrable { list.move(&self, &taken) }
         taken.positions = self.positions
-        self.leavesStreams = true
+        self.isTrimmedLater = true
         return taken
     }
 

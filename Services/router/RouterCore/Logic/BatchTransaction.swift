@@ -19,7 +19,7 @@ struct BatchTransaction {
     /// waiting: it would be held back, and the client sees no reason to fetch it. A page must not show mail that this
     /// batch acknowledges.
     init(
-        _ plan: BatchPlan, attachments: AcceptStatement.Attachments, rooms: [MailRoom?], strangersMax: Int? = nil,
+        _ plan: BatchPlan, attachments: AcceptStatement.Attachments, spaces: [MailboxSpace?], strangersMax: Int? = nil,
         mayHold: (WhisperID) -> Bool
     ) {
         let batch = plan.batch
@@ -34,7 +34,7 @@ struct BatchTransaction {
         if !plan.accepts.isEmpty {
             self.verdicts = self.pipeline.add(
                 AcceptStatement.statement(
-                    for: plan.accepts, attachments: attachments, rooms: rooms, strangersMax: strangersMax))
+                    for: plan.accepts, attachments: attachments, spaces: spaces, strangersMax: strangersMax))
         }
         if !plan.unwritten.isEmpty { self.pipeline.add(PeersTable.note(plan.unwritten.map { plan.accepts[$0] })) }
         for round in plan.rounds {

@@ -58,7 +58,7 @@ package struct MailBounds: Sendable {
 }
 
 /// How much more one mailbox takes, of each kind. Below zero where a bound was passed before it was set.
-package struct MailRoom: Hashable, Sendable {
+package struct MailboxSpace: Hashable, Sendable {
     package var mailbox: MailTally
     /// For mail of the message's sender, if it is not the recipient's peer.
     package var stranger: MailTally

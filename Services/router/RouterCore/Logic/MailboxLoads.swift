@@ -113,16 +113,16 @@ package struct MailboxLoads {
     /// are. Call it when `mustCount` has returned false, or right after `counted`.
     /// - Parameter senders: the batch's mail of each.
     /// - Returns: for each of `senders`.
-    package func room(of recipient: WhisperID, _ senders: [WhisperID: MailTally]) -> [WhisperID: MailRoom]? {
+    package func space(of recipient: WhisperID, _ senders: [WhisperID: MailTally]) -> [WhisperID: MailboxSpace]? {
         guard let load = self.loads[recipient], let details = load.details, !self.takes(senders, for: recipient)
         else { return nil }
         return Dictionary(
             uniqueKeysWithValues: senders.keys.map { sender in
-                let room = MailRoom(
+                let space = MailboxSpace(
                     mailbox: self.bounds.mailbox - load.mailbox,
                     stranger: self.bounds.stranger - self.sender(sender, details).tally,
                     strangers: self.bounds.strangers - details.strangers)
-                return (sender, room)
+                return (sender, space)
             })
     }
 

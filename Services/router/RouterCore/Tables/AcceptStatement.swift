@@ -72,11 +72,11 @@ enum AcceptStatement {
     }
 
     /// - Parameters:
-    ///   - rooms: what the recipient's mailbox takes, for each of the envelopes, as it was before this statement; those of one
+    ///   - spaces: what the recipient's mailbox takes, for each of the envelopes, as it was before this statement; those of one
     ///     recipient all have one, or none has. Empty if no mailbox can reach a bound: then nothing of this costs anything.
     ///   - strangersMax: bytes that may wait from all senders without any peer; `nil` if they are far from it, likewise.
     static func statement(
-        for envelopes: [AcceptEnvelope], attachments: Attachments = .none, rooms: [MailRoom?] = [],
+        for envelopes: [AcceptEnvelope], attachments: Attachments = .none, spaces: [MailboxSpace?] = [],
         strangersMax: Int? = nil
     ) -> Statement<[Result]> {
         let messageIDs = envelopes.map { PostgresUUID(high: $0.messageID.high, low: $0.messageID.low) }
@@ -93,17 +93,17 @@ enum AcceptStatement {
         let keys: [String?] = if case .none = attachments { [] } else { envelopes.map(\.attachmentKey) }
         let timely = envelopes.map(\.isTimely)
         let ledger = LedgerTable.LookUp(envelopes)
-        func room(_ part: (MailRoom) -> Int) -> [Int64?] { rooms.map { $0.map { Int64(part($0)) } } }
-        let hasRooms = !rooms.isEmpty
+        func space(_ part: (MailboxSpace) -> Int) -> [Int64?] { spaces.map { $0.map { Int64(part($0)) } } }
+        let hasSpaces = !spaces.isEmpty
         let strangers = strangersMax.map { Array(repeating: Int64($0), count: envelopes.count) } ?? []
         return Statement(
             """
             WITH judged AS MATERIALIZED (
                 SELECT a.*, CASE WHEN a.verdict = 0 THEN nextval('router.mail_numbers') END AS number
                 FROM (
-                    \(unsafeText: hasRooms ? Self.boundVerdicts : "") \(unsafeText: hasRooms ? attachments.verdict : "")
-                    \(unsafeText: hasRooms ? Self.storedBefore : "")
-                    SELECT g.*, \(unsafeText: hasRooms ? Self.isStranger : "") CASE
+                    \(unsafeText: hasSpaces ? Self.boundVerdicts : "") \(unsafeText: hasSpaces ? attachments.verdict : "")
+                    \(unsafeText: hasSpaces ? Self.storedBefore : "")
+                    SELECT g.*, \(unsafeText: hasSpaces ? Self.isStranger : "") CASE
                         WHEN s.epoch IS DISTINCT FROM g.epoch THEN 1
                         WHEN s.is_banned THEN 2
                         WHEN s.sign_key <> g.sign_key THEN 12
@@ -114,14 +114,14 @@ enum AcceptStatement {
                         \(unsafeText: hasGroups ? Self.groupVerdicts : "")
                         WHEN r.is_banned THEN 6
                         \(unsafeText: strangersMax == nil ? "" : Self.everyStrangerVerdict)
-                        ELSE \(unsafeText: hasRooms ? "0" : attachments.verdict) END
-                        AS \(unsafeText: hasRooms ? "judged" : "verdict")
+                        ELSE \(unsafeText: hasSpaces ? "0" : attachments.verdict) END
+                        AS \(unsafeText: hasSpaces ? "judged" : "verdict")
                     FROM unnest(\(messageIDs)::uuid[], \(idCases)::int4[], \(senders)::int8[], \(signKeys)::bytea[],
                             \(epochs)::int8[], \(recipients)::int8[], \(groups)::uuid[], \(payloads)::bytea[], \(timely)::bool[],
-                            \(overRate)::bool[], \(keys)::text[], \(room(\.mailbox.messages))::int8[],
-                            \(room(\.mailbox.bytes))::int8[], \(room(\.stranger.messages))::int8[],
-                            \(room(\.stranger.bytes))::int8[], \(room(\.strangers.messages))::int8[],
-                            \(room(\.strangers.bytes))::int8[], \(strangers)::int8[], \(ledger.days)::int4[])
+                            \(overRate)::bool[], \(keys)::text[], \(space(\.mailbox.messages))::int8[],
+                            \(space(\.mailbox.bytes))::int8[], \(space(\.stranger.messages))::int8[],
+                            \(space(\.stranger.bytes))::int8[], \(space(\.strangers.messages))::int8[],
+                            \(space(\.strangers.bytes))::int8[], \(strangers)::int8[], \(ledger.days)::int4[])
                         WITH ORDINALITY
                         AS g (message_id, id_case, sender, sign_key, epoch, recipient, group_id, payload, is_timely, is_over_rate,
                             attachment_key, mailbox_messages, mailbox_bytes, stranger_messages, stranger_bytes,
@@ -133,7 +133,7 @@ enum AcceptStatement {
                             AND l.day = ANY (ARRAY[\(unsafeText: ledger.rowDay)\(ledger.base)::int4,
                                 \(unsafeText: ledger.rowDay)\(ledger.first)::int4,
                                 \(unsafeText: ledger.rowDay)\(ledger.last)::int4, -1])
-                    \(unsafeText: hasRooms ? Self.windows : "")
+                    \(unsafeText: hasSpaces ? Self.windows : "")
                     ORDER BY g.position
                 ) a
             ), entered AS (

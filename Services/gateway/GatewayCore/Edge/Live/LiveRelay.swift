@@ -10,7 +10,7 @@ final class LiveRelay {
     private let node: NodeID
     private let bus: any Bus
     private let metrics: GatewayMetrics
-    private let jobs: LiveJobs
+    private let jobs: ShareJobs
     private let rooms: RoomsEntered
     private let writer: ContentWriter
 
@@ -23,7 +23,7 @@ final class LiveRelay {
     /// Shares that the last report named held or attended streams to.
     private var reportedShares: Set<LiveShare> = []
 
-    init(node: NodeID, bus: any Bus, metrics: GatewayMetrics, jobs: LiveJobs) {
+    init(node: NodeID, bus: any Bus, metrics: GatewayMetrics, jobs: ShareJobs) {
         self.node = node
         self.bus = bus
         self.metrics = metrics

@@ -4,12 +4,12 @@ import Contract
 /// Rooms in which connections of this gateway are participants: their shares are told when a connection ends, and of all in reports.
 final class RoomsEntered {
     private let node: NodeID
-    private let jobs: LiveJobs
+    private let jobs: ShareJobs
     private var rooms: [ConnectionID: [UUIDText]] = [:]
     /// Shares that the last report named participants to.
     private var reportedShares: Set<RoomShare> = []
 
-    init(node: NodeID, jobs: LiveJobs) {
+    init(node: NodeID, jobs: ShareJobs) {
         self.node = node
         self.jobs = jobs
     }

@@ -3,7 +3,7 @@ import ClusterContract
 import Contract
 
 /// Jobs of one gateway for calls, in the streams of live conversations and of rooms.
-final class LiveJobs {
+final class ShareJobs {
     private let bus: any Bus
     /// Lines of whisperers that are to be stored and have not been appended yet.
     private var held: [LiveLine] = []

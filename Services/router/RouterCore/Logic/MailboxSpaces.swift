@@ -3,11 +3,11 @@ import Contract
 
 /// Free space in the mailboxes of a batch's recipients. Mailboxes that may reach a bound are counted first, unless the
 /// remembered figures suffice.
-struct MailRooms {
+struct MailboxSpaces {
     private let envelopes: [AcceptEnvelope]
     /// The batch's mail for mailboxes that may reach a bound: by recipient, then by sender.
     private var senders: [WhisperID: [WhisperID: MailTally]] = [:]
-    private var rooms: [WhisperID: [WhisperID: MailRoom]] = [:]
+    private var spaces: [WhisperID: [WhisperID: MailboxSpace]] = [:]
     /// Recipients whose mailboxes must be counted.
     private(set) var toCount: [WhisperID] = []
 
@@ -25,7 +25,7 @@ struct MailRooms {
             if memory.loads.mustCount(recipient, senders, at: now) {
                 self.toCount.append(recipient)
             } else {
-                self.rooms[recipient] = memory.loads.room(of: recipient, senders)
+                self.spaces[recipient] = memory.loads.space(of: recipient, senders)
             }
         }
     }
@@ -37,13 +37,13 @@ struct MailRooms {
     mutating func counted(_ mail: [CountedMail], in loads: inout MailboxLoads, at now: Int64) {
         for (recipient, mail) in zip(self.toCount, mail) {
             loads.counted(recipient, mail, self.senders[recipient]!, at: now)
-            self.rooms[recipient] = loads.room(of: recipient, self.senders[recipient]!)
+            self.spaces[recipient] = loads.space(of: recipient, self.senders[recipient]!)
         }
     }
 
     /// For each envelope what its recipient's mailbox takes; empty if all of them surely fit.
-    var ofEnvelopes: [MailRoom?] {
-        self.rooms.isEmpty ? [] : self.envelopes.map { self.rooms[$0.to]?[$0.sender.identity] }
+    var ofEnvelopes: [MailboxSpace?] {
+        self.spaces.isEmpty ? [] : self.envelopes.map { self.spaces[$0.to]?[$0.sender.identity] }
     }
 }
 

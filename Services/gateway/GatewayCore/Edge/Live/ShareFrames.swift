@@ -5,15 +5,15 @@ import ServerCrypto
 
 /// Control frames of live conversations and frames of rooms: they go to the share of the conversation or room that they name
 /// (contract §14.1, §15.6).
-final class LiveControl {
+final class ShareFrames {
     private let node: NodeID
-    private let jobs: LiveJobs
+    private let jobs: ShareJobs
     private let rates: RateGate
     private let requests: Requests
     /// Conversations that frames of a connection have named, the newest last. Their shares are told when the connection ends.
     private var named: [ConnectionID: [ConversationID]] = [:]
 
-    init(node: NodeID, jobs: LiveJobs, rates: RateGate, requests: Requests) {
+    init(node: NodeID, jobs: ShareJobs, rates: RateGate, requests: Requests) {
         self.node = node
         self.jobs = jobs
         self.rates = rates
