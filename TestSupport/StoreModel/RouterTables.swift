@@ -229,7 +229,7 @@ package struct RouterTables: Equatable, Sendable {
         let after: [Int64] = parameters(3)
         let through: [Int64] = parameters(4)
         let limits: [Int64] = parameters(5)
-        let bytesMax: Int64 = parameters(6)
+        let bytes: [Int64] = parameters(6)
         var found: [(position: Int64, isStale: Bool, message: StoredMessage?)] = []
         for (position, identity) in identities.enumerated() {
             guard model.auth.identities[identity]?.epoch == epochs[position] else {
@@ -240,7 +240,7 @@ package struct RouterTables: Equatable, Sendable {
             var messages: [StoredMessage] = []
             for message in model.router.mailboxes[identity] ?? []
             where message.number > after[position] && message.number <= through[position] {
-                guard messages.count < Int(limits[position]), bytesBefore < bytesMax else { break }
+                guard messages.count < Int(limits[position]), bytesBefore < bytes[position] else { break }
                 messages.append(message)
                 bytesBefore += Int64(message.payload.count)
             }

@@ -36,7 +36,7 @@ struct FuzzedCluster {
         let fuzzer = Fuzzer(secrets: secrets, known: known.json.text)
         async let clients = fuzzer.run(
             on: Cluster.stack.publicURL, token: caller.token,
-            paths: "^/(users|backup|profiles|attachments|calls|rooms|health|ready)")
+            paths: "^/(users|backup|profiles|attachments|calls|mail|rooms|health|ready)")
         async let operators = fuzzer.run(
             on: Cluster.stack.opsURL, token: configuration.adminToken, paths: "^/(admin|health|ready|metrics)")
         for result in [try await clients, try await operators] {

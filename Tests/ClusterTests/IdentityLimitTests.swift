@@ -6,7 +6,7 @@ extension LimitedCluster {
     /// own.
     enum Deed: String, CaseIterable, Sendable {
         case groupEnvelopes, receipts, tokenUpdates, groups, calls, iceCandidates, turnCredentials, keys, backup,
-            profiles, reports, ringing
+            profiles, reports, ringing, peeks
 
         /// In this cluster.
         var perMinute: Int {
@@ -15,6 +15,7 @@ extension LimitedCluster {
             case .iceCandidates: 30
             case .profiles: 12
             case .keys, .ringing: 6
+            case .peeks: 3
             case .groups, .calls, .turnCredentials, .backup: 2
             case .tokenUpdates, .reports: 1
             }
@@ -101,6 +102,7 @@ extension LimitedCluster.Deed {
             return try self.outcome(of: try await phone.ask("report", report), "report_ack")
         case .ringing:
             return try self.outcome(of: try await phone.http("GET", "/calls/ringing"))
+        case .peeks: return try self.outcome(of: try await phone.http("GET", "/mail"))
         }
     }
 

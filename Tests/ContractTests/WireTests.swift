@@ -29,6 +29,17 @@ import TestKit
             Presence(node: random.node(), connection: random.connection(), epoch: Epoch(value: random.int64())))
     }
 
+    /// Number 3 is a `fetch_pending` to routers of every release. A peek has another: one that does not know it drops the Job.
+    @Test func aPeekHasANumberOfItsOwn() {
+        var random = SeededGenerator(seed: 1)
+        var request = FetchRequest(
+            answer: random.answerAddress(), connection: random.connection(), caller: random.caller(), after: 0,
+            limit: 1)
+        #expect(MailboxJob.fetch(request).encoded()[1] == 3)
+        request.peekBytes = 1
+        #expect(MailboxJob.fetch(request).encoded()[1] == 7)
+    }
+
     @Test(arguments: UInt64(0)..<25)
     func aTruncatedOrLongerMessageIsAnError(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
@@ -203,7 +214,8 @@ extension MailboxJob: ManyKinds {
             .fetch(
                 FetchRequest(
                     answer: random.answerAddress(), connection: random.connection(), caller: random.caller(),
-                    after: random.int64(), limit: 1 + random.upTo(Limits.fetchPendingMax)))
+                    after: random.int64(), limit: 1 + random.upTo(Limits.fetchPendingMax),
+                    peekBytes: random.chance(2) ? nil : 1 + random.upTo(Int(Limits.mailPeekBytes.upperBound))))
         case .bound:
             .bound(
                 random.few { random in

@@ -121,6 +121,27 @@ private func purpose(_ lines: [String]) throws -> UpgradeRequest.Purpose {
         #expect(try purpose([start, "Host: x"]) == expected)
     }
 
+    @Test(arguments: [
+        ("GET /mail HTTP/1.1", UpgradeRequest.Purpose.mail(limit: 50, bytes: 262_144)),
+        ("GET /mail? HTTP/1.1", .mail(limit: 50, bytes: 262_144)),
+        ("GET /mail?x=1&limit=7&limits=0&bytes=9 HTTP/1.1", .mail(limit: 7, bytes: 9)),
+        ("GET http://example/mail?limit=1 HTTP/1.1", .mail(limit: 1, bytes: 262_144)),
+        ("GET /mail?limit=0 HTTP/1.1", .badParameter), ("GET /mail?bytes=1?limit=2 HTTP/1.1", .badParameter),
+        ("POST /mail HTTP/1.1", .unknown), ("GET /mail/ HTTP/1.1", .unknown),
+    ])
+    func aLookAtMailNamesItsBounds(start: String, purpose expected: UpgradeRequest.Purpose) throws {
+        #expect(try purpose([start, "Host: x"]) == expected)
+    }
+
+    @Test(arguments: [
+        ("Authorization: Bearer abc", "abc"), ("authorization: BEARER   abc ", "abc"), ("Authorization: Bearer", nil),
+        ("Authorization: Basic abc", nil), ("X: Bearer abc", nil),
+    ])
+    func aTokenStandsInItsHeader(header: String, token: String?) throws {
+        let found = try #require(try request(head(["GET /mail HTTP/1.1", "Host: x", header])))
+        #expect(found.bearerToken == token.map { Array($0.utf8) })
+    }
+
     @Test func howTheBytesAreSplitDoesNotMatter() throws {
         let bytes = Array(head(good).utf8)
         let whole = try request(head(good))

@@ -356,6 +356,21 @@ import Testing
         #expect(script.memory.sessions[recipient]?.isCaughtUp == false)
     }
 
+    /// Contract §5. Even if it named the connection of the session.
+    @Test func aPeekMovesNothing() {
+        var script = Script()
+        script.connect(1, newest: 61)
+        var peek = fetch(7)
+        peek.peekBytes = 10
+        script.batch.fetches = [peek]
+        #expect(script.plan.pages[0].requests.map(\.peekBytes) == [10])
+        let mail = [60, 61].map { (mail: Mail(number: $0, payload: []), age: Int64(0)) }
+        #expect(script.settle(BatchAnswers(page: [.init(messages: mail)])) == ["answer 7: page 60 61"])
+        #expect(script.memory.sessions[recipient]?.isCaughtUp == false)
+        // Nothing fits, and something waits.
+        #expect(script.settle(BatchAnswers(page: [.init(hasMore: true)])) == ["answer 7: page …"])
+    }
+
     /// Many come back at once after a gateway has died, and for nearly all of them nothing waits.
     @Test func emptyMailboxesAreReadFirstAndAllAtOnce() {
         var script = Script()

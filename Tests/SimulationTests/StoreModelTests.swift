@@ -263,7 +263,7 @@ private struct RandomOperations {
         return MailboxTable.ReadRequest(
             caller: self.caller(person), after: self.number(below: 200),
             through: self.some(0...3) == 0 ? self.number(below: 400) : .max,
-            limit: self.some(1...10))
+            limit: self.some(1...10), peekBytes: self.some(0...1) == 0 ? nil : self.some(1...2_000))
     }
 
     private mutating func sweep() -> SQL {

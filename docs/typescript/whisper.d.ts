@@ -2567,6 +2567,58 @@ export interface Routes {
       sizeBytes: number
     }
   }
+  /** The messages that wait for the caller, without a connection. Nothing changes by it: a connection with the same token stays, nobody sees the caller online, and no message counts as delivered. The messages come again with `fetch_pending`. */
+  "GET /mail": {
+    parameters: {
+      /** Messages at most. Absent: the greatest number. 1 to 50. */
+      limit?: number | null
+      /** Bytes of all messages together, at most. Absent: the greatest number. 1 to 262144. */
+      bytes?: number | null
+    }
+    body: undefined
+    answer: {
+      /** Payloads of `message_received`, oldest first. 0 to 50 elements. */
+      messages: Array<{
+        messageId: UUID
+        from: WhisperID
+        to: WhisperID
+        /** Group mail only. */
+        groupId?: GroupID | null
+        msgType: "text" | "image" | "voice" | "file" | "system"
+        /** The sender's clock. */
+        timestamp: Timestamp
+        /** 24 bytes. */
+        nonce: Base64
+        /** 1 to 262144 bytes. */
+        ciphertext: Base64
+        /** Ed25519 over the SHA-256 of the canonical bytes. 64 bytes. */
+        sig: Base64
+        /** The message that this one answers. */
+        replyTo?: UUID | null
+        reactions?: Record<string, WhisperID[]> | null
+        attachment?: {
+          /** As `POST /attachments/presign` gave it to the sender. 1 to 128 characters. */
+          objectKey: string
+          /** 1 to 100 characters. */
+          contentType: string
+          /** In bytes. 1 to 50000000. */
+          ciphertextSize: number
+          /** 24 bytes. */
+          fileNonce: Base64
+          /** The file's key, boxed for the recipient. */
+          fileKeyBox: {
+            /** 24 bytes. */
+            nonce: Base64
+            /** 1 to 256 bytes. */
+            ciphertext: Base64
+          }
+        } | null
+      }>
+      /** Other messages wait behind these, or the next one does not fit into `bytes`. */
+      more: boolean
+      serverTime: Timestamp
+    }
+  }
   /** The calls that ring for the caller now. A woken app asks this before it lets the phone ring on: a push may be older than the call's end. `call_incoming` itself comes by WebSocket, as soon as the app is connected. */
   "GET /calls/ringing": {
     parameters: {}
@@ -3402,7 +3454,7 @@ export interface Routes {
         name: string
         /** Whether the settings name it. One that they do not name counts as none. */
         isKnown: boolean
-        /** A rate that it does not name is as for everybody. 0 to 45 elements. */
+        /** A rate that it does not name is as for everybody. 0 to 47 elements. */
         rates: Array<{
           /** 1 to 64 characters. */
           name: string

@@ -38,12 +38,14 @@ package enum GatewayLimits {
     package static let outboundBytesMax = 4 * Limits.frameBytesMax
     /// How long a closed connection may take to say goodbye before its socket goes.
     package static let closeLinger = Duration.seconds(5)
+    /// How long a client may take to read the messages of `GET /mail`: the most there are, at 10 KB in a second.
+    package static let mailLinger = Duration.seconds(30)
     /// Bytes read from a client after the server's close frame, before its socket is closed. A frame that the client
     /// had begun to send precedes its answer: after 1009, the rest of a frame of any size.
     package static let closingBytesMax = 16 << 20
     /// Requests that fail here and get a line in the log each second. The others are counted in one line.
     package static let failureLinesPerSecond = 100
-    /// From the TCP connection to the complete upgrade request.
+    /// From the TCP connection to the complete upgrade request, or to the answer to `GET /mail`.
     package static let handshakeMax = Duration.seconds(10)
     /// Requests to other services that have no answer yet. Above it clients get INTERNAL_ERROR at once.
     package static let pendingRequestsMax = 65_536

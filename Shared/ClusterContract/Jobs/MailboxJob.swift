@@ -50,8 +50,10 @@ package enum MailboxJob: Job {
             writer.write(UInt8(2))
             writer.write(report)
         case .fetch(let request):
-            writer.write(UInt8(3))
+            // A router of the release before does not know 7: it drops the Job, and changes nothing.
+            writer.write(UInt8(request.isPeek ? 7 : 3))
             writer.write(request)
+            if let bytes = request.peekBytes { writer.write(UInt32(bytes)) }
         case .bound(let connections):
             writer.write(UInt8(4))
             writer.write(list: connections)
@@ -93,6 +95,10 @@ package enum MailboxJob: Job {
             ids.reserveCapacity(count)
             for _ in 0..<count { ids.append(try reader.read()) }
             self = .outcomesConfirmed(ids)
+        case 7:
+            var request: FetchRequest = try reader.read()
+            request.peekBytes = Int(try reader.read(UInt32.self))
+            self = .fetch(request)
         case 20: self = .presence(try reader.readList())
         case 21: self = .presenceAsked(try reader.readList())
         case 22: self = .typing(try reader.read())
@@ -231,15 +237,22 @@ package struct FetchRequest: Sendable {
     /// Behind the mail with this number; 0 for the oldest.
     package var after: Int64
     package var limit: Int
+    /// Set if somebody only looks, without a session of the router (contract §5): bytes of the messages, at most. The number of the Job
+    /// says whether it is there.
+    package var peekBytes: Int?
+
+    package var isPeek: Bool { self.peekBytes != nil }
 
     package init(
-        answer: AnswerAddress, connection: ConnectionID, caller: Caller, after: Int64, limit: Int
+        answer: AnswerAddress, connection: ConnectionID, caller: Caller, after: Int64, limit: Int,
+        peekBytes: Int? = nil
     ) {
         self.answer = answer
         self.connection = connection
         self.caller = caller
         self.after = after
         self.limit = limit
+        self.peekBytes = peekBytes
     }
 }
 

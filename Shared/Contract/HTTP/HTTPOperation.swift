@@ -131,8 +131,8 @@ package protocol HTTPBody: Sendable {
 package enum HTTPCatalogue {
     package static let all: [HTTPOperation] =
         [KeyOperations.keys] + BackupOperations.all + ProfileOperations.all + AttachmentOperations.all
-        + [CallOperations.ringing, LiveOperations.look] + TranscriptOperations.all + [RoomOperations.list]
-        + PageOperations.all
+        + [MailOperations.look, CallOperations.ringing, LiveOperations.look] + TranscriptOperations.all
+        + [RoomOperations.list] + PageOperations.all
         + HealthOperations.all
         + AdminOperations.all
         + [ServerOperations.server]

@@ -27,6 +27,9 @@ package enum Limits {
     /// The whole `pending_messages` frame, in bytes.
     package static let pageBytesMax = 480_000
     package static let cursorCharacters = 1...64
+    /// `GET /mail`: messages of one answer, and their bytes together.
+    package static let mailPeekMessages: ClosedRange<Int64> = 1...50
+    package static let mailPeekBytes: ClosedRange<Int64> = 1...262_144
 
     package static let pendingTTL = Duration.seconds(72 * 3_600)
     /// How long the ledger remembers a message.

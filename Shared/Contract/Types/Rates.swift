@@ -57,6 +57,9 @@ package enum Rates {
     package static let groupEnvelopes = Rate("group_send_message", 600, burst: 600)
     package static let receipts = Rate("delivery_receipt", 600, burst: 600)
     package static let fetchPending = Rate("fetch_pending", 60, burst: 60)
+    /// `GET /mail`.
+    package static let mailPeeks = Rate("mail_peek", 30, burst: 30)
+    package static let mailPeeksOfAddress = Rate("mail_peek_address", 60, burst: 60, per: .address)
     package static let updateTokens = Rate("update_tokens", 10, burst: 10)
     package static let groups = Rate("groups", 20, burst: 20)
     package static let calls = Rate("calls", 20, burst: 20)
@@ -121,7 +124,7 @@ package enum Rates {
 
     package static let all = [
         Self.register, Self.guests, Self.connections, Self.sendMessage, Self.groupEnvelopes, Self.receipts,
-        Self.fetchPending,
+        Self.fetchPending, Self.mailPeeks, Self.mailPeeksOfAddress,
         Self.updateTokens, Self.groups, Self.calls, Self.iceCandidates, Self.turnCredentials, Self.keys, Self.backup,
         Self.presign, Self.reports, Self.admin, Self.ringing, Self.sessionRefresh, Self.typing, Self.unknownTokens,
         Self.profiles, Self.liveControl, Self.liveRefusals, Self.liveKnocks, Self.liveKnocksOfAddress, Self.liveJoins,

@@ -97,7 +97,7 @@ struct HAProxyConfiguration {
             # What a dying server may have done already is not done twice.
             http-request disable-l7-retry unless METH_GET
             option forwardfor
-            use_backend gateway if { path /ws /health /ready }
+            use_backend gateway if { path /ws /mail /health /ready }
             use_backend auth if { path_beg /users/ /backup/ /profiles/ } or { path /server /account/export /invitations /invitations/revoke }
             use_backend attachments if { path_beg /attachments/ }
             use_backend calls if { path_beg /calls/ /live/ /listen/ /transcript/ /join/ /web/ } or { path / /rooms /join /add /invite }

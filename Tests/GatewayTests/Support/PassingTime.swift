@@ -9,7 +9,15 @@ extension Gateway {
     func letPass(_ time: Duration, on id: ConnectionID) {
         guard let connection = self.connections[id] else { return }
         connection.heard(at: connection.heardAt - time.milliseconds)
-        if case .closing(let since) = connection.phase { connection.beginsClosing(at: since - time.milliseconds) }
+        if case .closing(let until) = connection.phase {
+            connection.beginsClosing(at: until - time.milliseconds, lingering: .zero)
+        }
+    }
+
+    /// The connection was opened so much earlier.
+    func handshakeTakes(_ time: Duration, on id: ConnectionID) {
+        guard let connection = self.connections[id] else { return }
+        connection.openedAt -= time.milliseconds
     }
 
     /// Milliseconds since something was heard from its client.

@@ -102,6 +102,7 @@ package enum ProtocolPage {
             ["ciphertext of any other message", "1..\(Limits.ciphertextBytesMax.grouped) bytes, decoded"],
             ["`pending_messages`, the whole frame", "\(Limits.pageBytesMax.grouped) bytes"],
             ["messages in a page", "1..\(Limits.fetchPendingMax), \(Limits.fetchPendingDefault) unless asked otherwise"],
+            ["`GET /mail`: messages, and their bytes together", "1..\(Limits.mailPeekMessages.upperBound); 1..\(Int(Limits.mailPeekBytes.upperBound).grouped) bytes"],
             ["mail waits for its recipient", "\(Limits.pendingTTL.components.seconds / 3_600) h"],
             ["a session lasts", "\(Limits.sessionTTL.components.seconds / 86_400) d"],
             ["a challenge lasts", "\(Limits.challengeTTL.components.seconds) s"],

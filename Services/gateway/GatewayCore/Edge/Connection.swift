@@ -17,7 +17,8 @@ final class Connection {
         /// A WebSocket. Becomes `closing`.
         case open
         /// A close frame is on its way. Only the client's own close frame still counts. Terminal.
-        case closing(since: Int64)
+        /// - until: when the socket goes at the latest.
+        case closing(until: Int64)
     }
 
     private(set) var phase = Phase.handshake
@@ -62,7 +63,9 @@ final class Connection {
 
     func heard(at now: Int64) { self.heardAt = now }
 
-    func beginsClosing(at now: Int64) { self.phase = .closing(since: now) }
+    func beginsClosing(at now: Int64, lingering linger: Duration = GatewayLimits.closeLinger) {
+        self.phase = .closing(until: now + linger.milliseconds)
+    }
 
     /// Counts a frame against the connection's own rate.
     /// - Returns: the milliseconds to wait; `nil` if the frame is admitted.

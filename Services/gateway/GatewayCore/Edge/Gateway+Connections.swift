@@ -25,7 +25,10 @@ extension Gateway {
 
     func requested(_ request: UpgradeRequest, by id: ConnectionID) {
         guard let connection = self.connections[id] else { return }
-        self.upgrades.requested(request, by: connection, isReady: self.isReady, self)
+        guard case .mail(let limit, let bytes) = request.purpose else {
+            return self.upgrades.requested(request, by: connection, isReady: self.isReady, self)
+        }
+        self.peeks.requested(request, limit: limit, bytes: bytes, by: connection, self)
     }
 
     func refuseRequest(_ id: ConnectionID, because reason: UpgradeRequest.Malformed) {
@@ -40,6 +43,7 @@ extension Gateway {
         self.unbind(connection)
         connection.beginsClosing(at: self.now)
         self.upgrades.leave(connection)
+        self.peeks.leave(id)
     }
 
     /// The client broke the WebSocket protocol.

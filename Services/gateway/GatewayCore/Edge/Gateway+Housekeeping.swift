@@ -44,11 +44,12 @@ extension Gateway {
         for connection in self.connections.values {
             switch connection.phase {
             case .handshake:
-                if now - connection.openedAt > GatewayLimits.handshakeMax.milliseconds {
+                if now - connection.openedAt > GatewayLimits.handshakeMax.milliseconds,
+                    !self.peeks.failed(connection, .unavailable, self)
+                {
                     connection.channel.close(promise: nil)
                 }
-            case .closing(let since):
-                if now - since > GatewayLimits.closeLinger.milliseconds { connection.channel.close(promise: nil) }
+            case .closing(let until): if now > until { connection.channel.close(promise: nil) }
             case .open:
                 if now - connection.heardAt > Limits.idleTimeout.milliseconds {
                     self.close(connection, .idle)

@@ -116,7 +116,8 @@ extension Gateway {
     }
 
     private func handle(_ answer: Answer, to request: PendingRequest, _ number: UInt64) {
-        guard let connection = self.connections[request.connection], connection.isOpen else { return }
+        guard let connection = self.connections[request.connection], connection.isPresent else { return }
+        if case .peek = request.kind { return self.peeks.answered(answer, to: request, number, on: connection, self) }
         let requestID = request.requestID
         switch (answer, request.kind) {
         case (.accepted, .accept(let messageID, let groupRecipient)):

@@ -9,7 +9,7 @@ extension Gateway {
 
     /// - Parameter session: `nil` if the token is nobody's.
     func lookedUp(_ session: Session?, on id: ConnectionID) {
-        guard let connection = self.connections[id] else { return }
+        guard let connection = self.connections[id], !self.peeks.lookedUp(session, on: connection, self) else { return }
         self.follow(connection.machine.lookedUp(session, wallClock: .now), on: connection)
     }
 
@@ -36,7 +36,7 @@ extension Gateway {
 
     /// The look-up failed, or was not allowed; nothing is known about the token.
     func lookUpFailed(on id: ConnectionID, _ refusal: Refusal) {
-        guard let connection = self.connections[id] else { return }
+        guard let connection = self.connections[id], !self.peeks.failed(connection, refusal, self) else { return }
         connection.machine.lookUpFailed(refusal)
         self.goOn(connection)
     }

@@ -40,6 +40,7 @@ package actor Gateway: LookUpHost, TurnHost {
     let announcer: Announcer
     let outcomes: OutcomeConfirmations
     let mail: MailRelay
+    let peeks: MailPeeks
     let calls: CallRelay
     private let shareJobs: ShareJobs
     let shareFrames: ShareFrames
@@ -80,6 +81,9 @@ package actor Gateway: LookUpHost, TurnHost {
         self.mail = MailRelay(
             node: self.node, jobs: self.mailboxJobs, requests: self.requests, announcer: self.announcer,
             metrics: self.metrics)
+        self.peeks = MailPeeks(
+            node: self.node, jobs: self.mailboxJobs, lookUps: self.lookUps, memory: self.memory, metrics: self.metrics,
+            rates: self.rates, requests: self.requests, upgrades: self.upgrades)
         self.calls = CallRelay(node: self.node, bus: bus, requests: self.requests)
         self.shareJobs = ShareJobs(bus: bus)
         self.shareFrames = ShareFrames(
@@ -182,6 +186,9 @@ package actor Gateway: LookUpHost, TurnHost {
         switch request.kind {
         case .session, .guest: return self.lookUpFailed(on: request.connection, .unavailable)
         case .guestCheck: return
+        case .peek:
+            self.peeks.failed(connection, .unavailable, self)
+            return
         // A router may still read the page later. It would believe that the client has it, and send newer mail live
         // before the client has read that page. So nothing goes live until the router knows how far the client is.
         case .fetch: connection.deliveryCursor.mayHaveMissed()

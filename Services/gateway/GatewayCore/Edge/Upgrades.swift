@@ -26,18 +26,24 @@ final class Upgrades {
         _ request: UpgradeRequest, by connection: Connection, isReady: Bool, _ host: isolated some EdgeHost
     ) {
         if let answer = HTTPAnswer(to: request, isReady: isReady) { return self.end(connection, with: answer, host) }
-        guard case .webSocket(let key) = request.purpose,
-            // A socket without a peer address is gone already.
-            let peer = connection.channel.remoteAddress.flatMap({ NetworkAddress($0) })
-        else { return }
-        let client = self.trustedProxies.client(peer: peer, forwardedFor: request.headers["x-forwarded-for"])
-        connection.comes(from: client.network)
+        guard case .webSocket(let key) = request.purpose, self.learnsAddress(of: connection, from: request) else {
+            return
+        }
         self.rates.admit(Rates.connections, connection, host) {
             self.upgrade($0, key: key, host)
         } refused: {
             self.metrics.errors.answered(.rateLimited)
-            self.end($0, with: .tooManyConnections(retryAfter: $1), host)
+            self.end($0, with: HTTPAnswer(.tooManyConnections(retryAfter: $1)), host)
         }
+    }
+
+    /// The proxies in front have named the client.
+    /// - Returns: false for a socket without a peer address: it is gone already.
+    func learnsAddress(of connection: Connection, from request: UpgradeRequest) -> Bool {
+        guard let peer = connection.channel.remoteAddress.flatMap({ NetworkAddress($0) }) else { return false }
+        let client = self.trustedProxies.client(peer: peer, forwardedFor: request.headers["x-forwarded-for"])
+        connection.comes(from: client.network)
+        return true
     }
 
     private func upgrade(_ connection: Connection, key: String, _ host: isolated some EdgeHost) {
@@ -57,8 +63,12 @@ final class Upgrades {
     }
 
     /// Answers a plain HTTP request, and ends the connection.
-    func end(_ connection: Connection, with answer: HTTPAnswer, _ host: isolated some EdgeHost) {
-        connection.beginsClosing(at: host.now)
+    /// - Parameter linger: time that the client has to read the answer.
+    func end(
+        _ connection: Connection, with answer: HTTPAnswer, lingering linger: Duration = GatewayLimits.closeLinger,
+        _ host: isolated some EdgeHost
+    ) {
+        connection.beginsClosing(at: host.now, lingering: linger)
         let channel = connection.channel
         var buffer = channel.allocator.buffer(capacity: 256)
         answer.write(to: &buffer)
@@ -71,5 +81,12 @@ final class Upgrades {
         self.metrics.connections.decrement()
         let open = self.openConnections[connection.address, default: 1] - 1
         self.openConnections[connection.address] = open > 0 ? open : nil
+    }
+}
+
+extension Refusal {
+    /// - Parameter wait: milliseconds.
+    fileprivate static func tooManyConnections(retryAfter wait: Int64) -> Refusal {
+        Refusal(.rateLimited, "too many new connections from this address", retryAfterMilliseconds: wait)
     }
 }

@@ -11,13 +11,14 @@ struct HTTPAnswer {
     private var isHead = false
 
     /// - Parameter isReady: whether a load balancer should send clients here.
-    /// - Returns: `nil` for a request that may become a WebSocket.
+    /// - Returns: `nil` for a request that may become a WebSocket, and for one that takes other services to answer.
     init?(to request: UpgradeRequest, isReady: Bool) {
         switch request.purpose {
-        case .webSocket: return nil
+        case .webSocket, .mail: return nil
         case .health: self.init("200 OK", HealthOperations.body("alive"))
         case .ready where isReady: self.init("200 OK", HealthOperations.body("ready"))
         case .ready: self.init("503 Service Unavailable", HealthOperations.body("unready"))
+        case .badParameter: self.init(Self.parametersWanted)
         case .badUpgrade: self.init("400 Bad Request", Self.upgradeWanted)
         case .otherVersion:
             self.init(
@@ -39,12 +40,13 @@ struct HTTPAnswer {
         }
     }
 
-    /// - Parameter wait: milliseconds.
-    static func tooManyConnections(retryAfter wait: Int64) -> HTTPAnswer {
-        HTTPAnswer(
-            "429 Too Many Requests",
-            HTTPErrorBody.json(.rateLimited, "too many new connections from this address"),
-            headers: "Retry-After: \((wait + 999) / 1_000)\r\n")
+    /// Mail is a person's: no cache keeps it.
+    init(mail: [UInt8]) { self.init("200 OK", mail, headers: "Cache-Control: no-store\r\n") }
+
+    init(_ refusal: Refusal) {
+        self.init(
+            "\(refusal.code.httpStatus) \(refusal.code.rawValue)", HTTPErrorBody.json(refusal.code, refusal.message),
+            headers: refusal.retryAfterMilliseconds.map { "Retry-After: \(($0 + 999) / 1_000)\r\n" } ?? "")
     }
 
     private init(_ status: String, _ body: [UInt8], headers: String = "") {
@@ -52,6 +54,10 @@ struct HTTPAnswer {
         self.body = body
         self.headers = headers
     }
+
+    private static let parametersWanted = Refusal(
+        .invalidPayload,
+        "limit is an integer of \(Limits.mailPeekMessages), and bytes one of \(Limits.mailPeekBytes)")
 
     private static let upgradeWanted = HTTPErrorBody.json(
         .invalidPayload, "/ws requires a WebSocket upgrade, version 13")

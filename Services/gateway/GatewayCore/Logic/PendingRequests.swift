@@ -9,6 +9,8 @@ struct PendingRequest {
         /// - groupRecipient: of group mail, which is answered recipient by recipient.
         case accept(messageID: UUIDText, groupRecipient: WhisperID?)
         case fetch
+        /// The same over HTTP.
+        case peek
         /// The frame that gives the connection a session or a guest.
         /// - from: where the proof comes from. A failed one counts there.
         case login(from: ClientAddress)

@@ -1,11 +1,13 @@
 import Contract
 package import NIOCore
 
-/// The HTTP request that opens a connection: a WebSocket upgrade, or a health check. No bodies, one request a
-/// connection; everything else of HTTP is the load balancer's business.
+/// The HTTP request that opens a connection: a WebSocket upgrade, a look at mail, or a health check. No bodies, one request
+/// a connection; everything else of HTTP is the load balancer's business.
 package struct UpgradeRequest: Equatable, Sendable {
     package var method: String
     package var path: String
+    /// The part behind `?`, as it was sent.
+    package var query: String
     /// HTTP/1.0, otherwise HTTP/1.1.
     package var isOldHTTP: Bool
     /// Names in lower case; a name given twice keeps both values, joined by a comma (RFC 9110 §5.3).
@@ -33,7 +35,7 @@ package struct UpgradeRequest: Equatable, Sendable {
         var lines = text.split(separator: "\r\n", omittingEmptySubsequences: true)[...]
         guard let start = lines.popFirst() else { throw .malformed }
         let words = start.split(separator: " ", omittingEmptySubsequences: false)
-        guard words.count == 3, !words[0].isEmpty, let path = Self.path(of: words[1]),
+        guard words.count == 3, !words[0].isEmpty, let (path, query) = Self.place(of: words[1]),
             words[2].wholeMatch(of: /HTTP\/1\.[0-9]/) != nil
         else { throw .malformed }
         let isOld = words[2] == "HTTP/1.0"
@@ -49,17 +51,19 @@ package struct UpgradeRequest: Equatable, Sendable {
         guard headers["host"].map({ $0.wholeMatch(of: /[A-Za-z0-9._~%:\[\]!$&'()*+;=-]*/) != nil }) ?? isOld else {
             throw .malformed
         }
-        return UpgradeRequest(method: String(words[0]), path: path, isOldHTTP: isOld, headers: headers)
+        return UpgradeRequest(method: String(words[0]), path: path, query: query, isOldHTTP: isOld, headers: headers)
     }
 
-    /// The path of a target in origin form or in absolute form (RFC 9112 §3.2.1, §3.2.2).
-    private static func path(of target: Substring) -> String? {
+    /// The path and the query of a target in origin form or in absolute form (RFC 9112 §3.2.1, §3.2.2).
+    private static func place(of target: Substring) -> (path: String, query: String)? {
         var rest = target
         if let scheme = target.prefixMatch(of: /https?:\/\/[^\/?]+/.ignoresCase()) {
             rest = target[scheme.range.upperBound...]
             if !rest.hasPrefix("/") { rest = "/" + rest }
         }
-        return rest.hasPrefix("/") ? String(rest.prefix { $0 != "?" }) : nil
+        guard rest.hasPrefix("/") else { return nil }
+        let path = rest.prefix { $0 != "?" }
+        return (String(path), String(rest.dropFirst(path.count + 1)))
     }
 
     /// CR and LF end lines, together, and HTAB may stand in values. Everything else of their kind is refused (RFC 9112 §2.2,
@@ -97,6 +101,10 @@ package struct UpgradeRequest: Equatable, Sendable {
         case webSocket(key: String)
         case health
         case ready
+        /// `GET /mail`.
+        case mail(limit: Int, bytes: Int)
+        /// The same with a parameter that is out of its range, or stands there twice.
+        case badParameter
         /// A WebSocket was asked for at the right place in the wrong way.
         case badUpgrade
         /// The same, of another version of the protocol (RFC 6455 §4.4).
@@ -116,8 +124,32 @@ package struct UpgradeRequest: Equatable, Sendable {
             return version == "13" ? .webSocket(key: key) : .otherVersion
         case ("GET", "/health"): return .health
         case ("GET", "/ready"): return .ready
+        case ("GET", "/mail"):
+            guard let limit = self.number("limit", in: Limits.mailPeekMessages),
+                let bytes = self.number("bytes", in: Limits.mailPeekBytes)
+            else { return .badParameter }
+            return .mail(limit: limit, bytes: bytes)
         default: return .unknown
         }
+    }
+
+    /// A parameter of the query; the greatest number that it may be if it is absent.
+    /// - Returns: `nil` for a bad one.
+    private func number(_ name: String, in range: ClosedRange<Int64>) -> Int? {
+        let values = self.query.split(separator: "&").filter { $0 == name || $0.hasPrefix("\(name)=") }
+        guard let value = values.first else { return Int(range.upperBound) }
+        guard values.count == 1, let number = Int64(value.dropFirst(name.count + 1)), range.contains(number) else {
+            return nil
+        }
+        return Int(number)
+    }
+
+    /// The token of `Authorization: Bearer {token}`; the scheme's case does not matter (RFC 9110 §11.1).
+    package var bearerToken: [UInt8]? {
+        guard let parts = self.headers["authorization"]?.split(separator: " ", maxSplits: 1), parts.count == 2,
+            parts[0].lowercased() == "bearer"
+        else { return nil }
+        return Array(parts[1].trimmed.utf8)
     }
 
     private var hasBody: Bool {

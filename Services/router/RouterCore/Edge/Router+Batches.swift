@@ -168,7 +168,8 @@ extension Router {
             self.logger.debug(
                 "question handled",
                 [
-                    .trace: "\(fetch.answer.trace)", .frame: "\(FetchPending.definition.type)",
+                    .trace: "\(fetch.answer.trace)",
+                    .frame: "\(fetch.isPeek ? Rates.mailPeeks.action : FetchPending.definition.type)",
                     .whisperId: "\(fetch.caller.identity)", .connId: .number(fetch.connection.value),
                     .count: .number(messages),
                 ])

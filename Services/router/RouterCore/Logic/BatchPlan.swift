@@ -80,7 +80,7 @@ struct BatchPlan {
                 requests: part.map {
                     MailboxTable.ReadRequest(
                         caller: sorted[$0].caller, after: sorted[$0].after, through: .max, limit: sorted[$0].limit,
-                        isEmpty: $0 < empty.count)
+                        peekBytes: sorted[$0].peekBytes, isEmpty: $0 < empty.count)
                 })
         }
     }
@@ -222,11 +222,12 @@ struct BatchPlan {
                 continue
             }
             let last = found.messages.last?.mail.number
-            let next = found.hasMore ? last.map { Cursor(after: $0) } : nil
+            // A peek may find nothing that fits, and more.
+            let next = found.hasMore ? Cursor(after: last ?? fetch.after) : nil
             settled.actions.append(.answer(fetch.answer, .page(found.messages.map(\.mail), next: next)))
             settled.events.append(.paged(fetch, messages: found.messages.count))
-            if let session = memory.sessions[fetch.caller.identity], session.connection == fetch.connection,
-                session.node == fetch.answer.node
+            if !fetch.isPeek, let session = memory.sessions[fetch.caller.identity],
+                session.connection == fetch.connection, session.node == fetch.answer.node
             {
                 memory.sessions[fetch.caller.identity]!.paged(last: last, isLast: !found.hasMore, at: now)
             }

@@ -11,6 +11,8 @@ enum MailboxTable {
         /// Inclusive; `.max` for no end.
         var through: Int64
         var limit: Int
+        /// Bytes of a peek's messages, at most. `nil` for a page, whose first message comes whatever its size.
+        var peekBytes: Int?
         /// The mailbox is known to be empty, so only the session is checked.
         var isEmpty = false
     }
@@ -32,13 +34,14 @@ enum MailboxTable {
         let through = requests.map(\.through)
         // One more than wanted tells whether there is more.
         let limits = requests.map { $0.isEmpty ? 0 : Int64($0.limit + 1) }
+        let bytes = requests.map { Int64($0.peekBytes ?? Limits.pageBytesMax) }
         return Statement(
             """
             SELECT g.position - 1, i.whisper_id IS NULL, m.number,
                 floor(extract(epoch FROM now() - m.accepted_at) * 1000)::int8, m.payload
             FROM unnest(\(identities)::int8[], \(epochs)::int8[], \(after)::int8[], \(through)::int8[],
-                    \(limits)::int8[])
-                WITH ORDINALITY AS g (identity, epoch, after, through, most, position)
+                    \(limits)::int8[], \(bytes)::int8[])
+                WITH ORDINALITY AS g (identity, epoch, after, through, most, bytes, position)
             LEFT JOIN auth.mail_identities i ON i.whisper_id = g.identity AND i.epoch = g.epoch
             LEFT JOIN LATERAL (
                 SELECT number, accepted_at, payload,
@@ -49,7 +52,7 @@ enum MailboxTable {
                     WHERE recipient = g.identity AND number > g.after AND number <= g.through
                     ORDER BY number LIMIT g.most
                 ) oldest
-            ) m ON i.whisper_id IS NOT NULL AND m.bytes_before < \(Int64(Limits.pageBytesMax))
+            ) m ON i.whisper_id IS NOT NULL AND m.bytes_before < g.bytes
             ORDER BY g.position, m.number
             """, decode: { rows throws(StoreError) in try Self.storedMessages(rows, for: requests) })
     }
@@ -66,9 +69,10 @@ enum MailboxTable {
             let payload: [UInt8] = try row.next()
             // A comma before each but the first; the rest of the frame is reserved for.
             let size = payload.count + 1
+            let (peekBytes, isFirst) = (requests[index].peekBytes, results[index].messages.isEmpty)
+            let isTooLarge = bytes[index] + size > peekBytes ?? Self.pageBytesForMail
             let isFull =
-                results[index].messages.count == requests[index].limit
-                || (!results[index].messages.isEmpty && bytes[index] + size > Self.pageBytesForMail)
+                results[index].messages.count == requests[index].limit || isTooLarge && (peekBytes != nil || !isFirst)
             if isFull {
                 results[index].hasMore = true
             } else {

@@ -52,7 +52,7 @@ struct TokenLookUps {
     private func resolve(
         _ token: ShownToken, for id: ConnectionID, from address: ClientAddress?, _ host: isolated some LookUpHost
     ) {
-        guard host.connection(id)?.isOpen == true else { return self.giveBack(address, host) }
+        guard host.connection(id)?.isPresent == true else { return self.giveBack(address, host) }
         // Bare: it lasts no longer than one answer of the bus, which has a limit of its own.
         Task {
             // A cache that is away, empty, from another release or somebody else's is no answer: auth has one.
@@ -82,7 +82,7 @@ struct TokenLookUps {
         _ kind: PendingRequest.Kind, _ body: ServiceRequest.Body, for id: ConnectionID, _ address: ClientAddress?,
         _ host: isolated some LookUpHost
     ) {
-        guard host.connection(id)?.isOpen == true else { return self.giveBack(address, host) }
+        guard host.connection(id)?.isPresent == true else { return self.giveBack(address, host) }
         self.requests.ask(kind, body, for: id, host)
     }
 
