@@ -82,7 +82,7 @@ import Testing
     }
 
     /// An empty package with the line of docs/first-app.md, against a bare clone with a tag: it resolves, and gets no package of
-    /// servers. `make prove` builds it, too.
+    /// servers. `make prove` builds it, too, and its program writes to somebody.
     @Test func anEmptyPackageGetsTheCoreByOneLine() async throws {
         let folder = try TemporaryFolder(named: "dependent")
         defer { folder.remove() }
@@ -103,7 +103,29 @@ import Testing
         #expect(Set(resolved.pins.map(\.identity)) == Self.packages.union(["whisper"]))
         guard Prove.isAsked else { return }
         _ = try await Self.swift("build", "--package-path", app)
-        #expect(FileManager.default.isExecutableFile(atPath: app + "/.build/debug/App"))
+        let stack = try await LocalStack.start(StackConfiguration())
+        do {
+            try await Self.writes(app + "/.build/debug/App", in: folder.path, by: stack)
+        } catch {
+            await stack.stop()
+            throw error
+        }
+        await stack.stop()
+    }
+
+    /// The app writes to somebody who reads with `whisper`.
+    private static func writes(_ app: String, in folder: String, by stack: LocalStack) async throws {
+        func whisper(_ words: String...) async throws -> String {
+            try await Command(
+                stack.configuration.programs + "/whisper", words, environment: ["WHISPER_HOME": folder + "/home"]
+            ).output(name: "whisper \(words[0])")
+        }
+        let server = "ws://127.0.0.1:\(stack.ports.public)"
+        let friend = try #require(
+            try await whisper("init", "--server", server).firstMatch(of: /WSP-....-....-..../)?.output)
+        let said = try await Command(app, [server, String(friend)], folder: folder).output(name: "App")
+        #expect(said.hasPrefix("Write these down: "))
+        #expect(try await whisper("inbox").contains("Hello from an app"))
     }
 
     /// The working tree as one commit with a tag, so that a change is tested before it is committed.
