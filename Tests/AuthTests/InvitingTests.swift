@@ -155,22 +155,72 @@ import Testing
         }
     }
 
-    /// Also when each is revoked at once. Operators still have room.
+    /// Invitations of people that live for as long as one may.
+    private func fill(_ bench: AuthBench, _ count: Int64) async throws {
+        try await bench.sql(
+            """
+            INSERT INTO auth.invitations
+                (invitation_id, token_hash, uses_left, uses_max, expires_at, created_at, by_identity)
+            SELECT gen_random_uuid(), sha256(n::text::bytea), 1, 1, now() + interval '90 days', now(), true
+            FROM generate_series(1, \(count)) n
+            """)
+    }
+
+    /// Operators still have room.
     @Test func peopleFillTheirOwnShareAlone() async throws {
         try await AuthBench.run { bench in
             let login = try await bench.login(self.alice)
-            try await bench.sql(
-                """
-                INSERT INTO auth.invitations
-                    (invitation_id, token_hash, uses_left, uses_max, expires_at, revoked_at, created_at, by_identity)
-                SELECT gen_random_uuid(), sha256(n::text::bytea), 1, 1, now() + interval '1 day', now(), now(), true
-                FROM generate_series(1, \(Limits.peoplesInvitationsMax)) n
-                """)
+            try await self.fill(bench, Limits.peoplesInvitationsMax)
             #expect(try await self.invite(self.http(bench, perDay: 3), login.token).is(403, .forbidden))
             _ = try await bench.invite()
             try await bench.sql(
                 "DELETE FROM auth.invitations WHERE number = (SELECT min(number) FROM auth.invitations)")
             #expect(try await self.invite(self.http(bench, perDay: 3), login.token).status == 200)
+        }
+    }
+
+    /// A member who makes and revokes, or uses up, keeps nobody from inviting: the oldest ended one goes, of people's alone.
+    @Test func endedOnesOfPeopleMakeRoom() async throws {
+        try await AuthBench.run { bench in
+            let login = try await bench.login(self.alice)
+            _ = try await bench.invite()
+            try await bench.sql("UPDATE auth.invitations SET revoked_at = now()")
+            let (full, http) = (Limits.peoplesInvitationsMax, self.http(bench, perDay: 10))
+            try await self.fill(bench, full)
+            for (end, left) in [
+                ("uses_left = 0", 2), ("expires_at = now() - interval '1 day'", 1), ("revoked_at = now()", 0),
+            ] {
+                try await bench.sql("UPDATE auth.invitations SET \(end) WHERE number = \(4 - left)")
+                #expect(try await self.invite(http, login.token).status == 200)
+                #expect(
+                    try await bench.sql(
+                        """
+                        SELECT count(*), count(*) FILTER (WHERE number BETWEEN 2 AND 4)
+                        FROM auth.invitations WHERE by_identity
+                        """) == "\(full)|\(left)")
+            }
+            #expect(try await self.invite(http, login.token).is(403, .forbidden))
+            #expect(try await bench.sql("SELECT count(*) FROM auth.invitations WHERE NOT by_identity") == "1")
+        }
+    }
+
+    /// Nobody keeps the last half of the places for longer than a week.
+    @Test func inACrowdAnInvitationLivesForAWeek() async throws {
+        try await AuthBench.run { bench in
+            let login = try await bench.login(self.alice)
+            let http = self.http(bench, perDay: 10)
+            try await self.fill(bench, Limits.peoplesInvitationsCrowd - 1)
+            for (asked, given) in [(90, 90), (90, 7), (6, 6)] as [(Int64, Int64)] {
+                let answer = try await self.invite(http, login.token, more: #","expiresInSeconds":\#(asked * 86_400)"#)
+                #expect(
+                    answer.json["expiresAt"] as? Int64 == (bench.now + .seconds(given * 86_400)).milliseconds,
+                    "\(asked) days")
+            }
+            _ = try await bench.invite(for: .seconds(90 * 86_400))
+            #expect(
+                try await bench.sql(
+                    "SELECT expires_at > now() + interval '89 days' FROM auth.invitations WHERE NOT by_identity") == "t"
+            )
         }
     }
 

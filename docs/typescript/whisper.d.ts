@@ -3236,7 +3236,7 @@ export interface Routes {
       privacy?: string | null
     }
   }
-  /** Makes an invitation for one person, by whoever is logged in. Its token is told here, and never again. An identity makes as many in a day as the server's operators allow, which may be none. */
+  /** Makes an invitation for one person, by whoever is logged in. Its token is told here, and never again. An identity makes as many in a day as the server's operators allow, which may be none. It may expire sooner than was asked for. */
   "POST /invitations": {
     parameters: {}
     body: {

@@ -94,7 +94,7 @@ package enum DoorOperations {
             "invite", .post, "/invitations",
             about: """
                 Makes an invitation for one person, by whoever is logged in. Its token is told here, and never again. An identity makes \
-                as many in a day as the server's operators allow, which may be none.
+                as many in a day as the server's operators allow, which may be none. It may expire sooner than was asked for.
                 """,
             request: (InviteOne.schema, #"{"protocolVersion":1,"cryptoVersion":1,"expiresInSeconds":86400}"#),
             success: .json(
@@ -104,7 +104,10 @@ package enum DoorOperations {
                 Self.invalid,
                 .init(
                     .forbidden,
-                    "People make no invitations on this server, or \(Limits.openInvitationsMax) are open already."),
+                    """
+                    People make no invitations on this server, or \(Limits.peoplesInvitationsMax) of theirs are open already, or \
+                    \(Limits.openInvitationsMax) of all.
+                    """),
                 .init(.rateLimited, "The day's invitations are used up, or the counters are away."),
             ]),
         HTTPOperation(

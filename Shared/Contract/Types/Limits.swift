@@ -127,8 +127,12 @@ package enum Limits {
     package static let invitationLifeSecondsUsual: Int64 = 7 * 86_400
     package static let invitationLabelCharacters = 1...64
     package static let openInvitationsMax: Int64 = 10_000
-    /// Invitations of people, with ended ones that are still kept: the rest is for operators.
+    /// Invitations of people: the rest is for operators. The oldest ended ones make room for new ones.
     package static let peoplesInvitationsMax: Int64 = 9_000
+    /// With so many open ones of people, new ones of theirs live for `crowdedInvitationLifeSeconds` at most. A member
+    /// who hoards long ones holds half of the places, and the other half only while the hoarding goes on.
+    package static let peoplesInvitationsCrowd: Int64 = 4_500
+    package static let crowdedInvitationLifeSeconds: Int64 = 7 * 86_400
     /// Days without a login or renewal after which a server may erase an identity (contract §20.9).
     package static let inactiveDays: ClosedRange<Int64> = 90...3_650
     /// Classes of rates (contract §20.7): a name, classes in the settings, and how often its default a class may make a rate. Identities

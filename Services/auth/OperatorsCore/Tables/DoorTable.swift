@@ -67,25 +67,39 @@ package struct DoorTable: Sendable {
             """)
     }
 
-    /// Adds an invitation, one transaction at a time, so that the bound holds.
-    /// - Returns: when it expires; `nil` if `Limits.openInvitationsMax` are open, or people have made `Limits.peoplesInvitationsMax`.
+    /// Adds an invitation, one transaction at a time, so that the bound holds. In people's share the oldest ended ones
+    /// make room.
+    /// - Returns: when it expires; `nil` if `Limits.openInvitationsMax` are open, or `Limits.peoplesInvitationsMax` of
+    ///   people.
     package func add(
         _ id: UUIDText, tokenHash: Bytes32, uses: Int64, for life: Duration, by maker: Maker,
         rateClass: RateClassName? = nil, at now: StoreTime, in transaction: borrowing Transaction
     ) async throws(StoreError) -> Timestamp? {
         try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended('auth.invitations', 0))")
+        let crowdedLife = min(life, .seconds(Limits.crowdedInvitationLifeSeconds))
         let rows = try await transaction.query(
             """
+            WITH peoples AS MATERIALIZED (
+                SELECT invitation_id, number, expires_at > \(now) AND revoked_at IS NULL AND uses_left > 0 AS is_open
+                FROM auth.invitations WHERE by_identity AND \(maker.isPerson)
+            ), made_room AS (
+                DELETE FROM auth.invitations WHERE invitation_id IN (
+                    SELECT invitation_id FROM peoples WHERE NOT is_open ORDER BY number
+                    LIMIT (SELECT greatest(count(*) + 1 - \(Limits.peoplesInvitationsMax), 0) FROM peoples))
+            ), places AS MATERIALIZED (
+                SELECT count(*) AS taken FROM peoples WHERE is_open
+            )
             INSERT INTO auth.invitations (
                 invitation_id, token_hash, uses_left, uses_max, expires_at, label, rate_class, created_at, by_identity,
                 inviter)
-            SELECT \(PostgresUUID(id)), \(tokenHash), \(uses), \(uses), \(now + life), \(maker.label),
-                \(rateClass?.description), \(now), \(maker.isPerson), \(maker.inviter)
+            SELECT \(PostgresUUID(id)), \(tokenHash), \(uses), \(uses),
+                CASE WHEN taken < \(Limits.peoplesInvitationsCrowd) THEN \(now + life) ELSE \(now + crowdedLife) END,
+                \(maker.label), \(rateClass?.description), \(now), \(maker.isPerson), \(maker.inviter)
+            FROM places
             WHERE \(Limits.openInvitationsMax) > (
                 SELECT count(*) FROM auth.invitations
                 WHERE expires_at > \(now) AND revoked_at IS NULL AND uses_left > 0)
-                AND (NOT \(maker.isPerson) OR \(Limits.peoplesInvitationsMax) > (
-                    SELECT count(*) FROM auth.invitations WHERE by_identity))
+                AND taken < \(Limits.peoplesInvitationsMax)
             RETURNING expires_at
             """)
         return try rows.first.map { row throws(StoreError) in try row.decode(0) }
