@@ -207,7 +207,7 @@ PACKAGED_PROGRAMS := whisper-gateway whisper-auth whisper-router whisper-push wh
 packages:
 	@./deploy/install-dependencies.sh package
 	@SCRATCH=$(PACKAGED) $(LOCKED)
-	@export WHISPER_BUILD=measure; for program in $(PACKAGED_PROGRAMS); do \
+	@export WHISPER_BUILD=measure WHISPER_REVISION=$$(git describe --always --dirty --exclude='*' 2>/dev/null || true); for program in $(PACKAGED_PROGRAMS); do \
 	  $(PACKAGE_BUILD) --static-swift-stdlib --product $$program $$([ $$program != whisper-admin ] || echo -Xlinker -lcurl); done; \
 	  $(PACKAGE_BUILD) --product whispercore
 	@$(MAKE) -s dist-packages

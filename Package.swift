@@ -154,11 +154,15 @@ let package = Package(
         // How Jobs are consumed: by groups on a stream, and by owners of partitions.
         shared("Jobs", ["Contract", "ClusterContract", "Bus", "Store", "Telemetry", log]),
         shared("ServerCrypto", ["Contract", "COpenSSL", "CSodium"]),
+        // The commit, for the services' programs.
+        .target(
+            name: "CRevision", path: "Shared/CRevision",
+            cSettings: Context.environment["WHISPER_REVISION"].map { [.define("WHISPER_REVISION", to: $0)] } ?? []),
         shared(
             "ServiceRuntime",
             [
-                "Contract", "ClusterContract", "Telemetry", log, metrics, lifecycle, configuration, hummingbird,
-                nioCore, nioHTTP, nioPosix,
+                "Contract", "ClusterContract", "Telemetry", "CRevision", log, metrics, lifecycle, configuration,
+                hummingbird, nioCore, nioHTTP, nioPosix,
             ]),
 
         // Who may ask over HTTP: bearer tokens of sessions and of operators.

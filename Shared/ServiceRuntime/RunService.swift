@@ -75,8 +75,8 @@ package struct InputRefused: Error {
 /// ```
 /// The process ends with 0 after a drain (SIGTERM, SIGINT) or a command, 2 for input that a command refuses, 78 for a
 /// configuration it refuses, 1 otherwise. With the argument `ready` it only asks the process that serves on ops.port: 0 if
-/// that is ready, else 1. With `settings` it prints what it can be told (`SettingsList`), with `--version` its name and the
-/// release.
+/// that is ready, else 1. With `settings` it prints what it can be told (`SettingsList`), with `--version` its name, the
+/// release, and the commit if it is known.
 /// - Parameters:
 ///   - group: every setting that the service reads.
 ///   - commands: what else the program does instead of serving.
@@ -87,7 +87,9 @@ package func runService<Group: ServiceSettings>(
     migrate: @Sendable (ServiceContext<Group>) async throws -> Void = { _ in },
     compose: @Sendable (ServiceContext<Group>) async throws -> Composition
 ) async {
-    if CommandLine.arguments.dropFirst() == ["--version"] { return print(Release.line("whisper-\(name)")) }
+    if CommandLine.arguments.dropFirst() == ["--version"] {
+        return print(Release.line("whisper-\(name)", revision: BuildRevision.current))
+    }
     // A peer that goes away is an error of one write, not the end of the process.
     signal(SIGPIPE, SIG_IGN)
     // One thread for what does not bring its own (ops, public HTTP): six services and more share two cores.

@@ -87,7 +87,7 @@ extension MetricName {
         case .storeConnectionsBusy: "Connections to Postgres in use."
         case .storeWaitSeconds: "Waiting for a free connection to Postgres."
         case .storeReconnects: "Connections to Postgres made anew after a loss."
-        case .buildInfo: "Always 1. The label version names the release of the process."
+        case .buildInfo: "Always 1. Labels name the release of the process, and its commit if it is known."
         case .wakesCoalesced: "Wake-ups asked for that another one answered."
         case .pushLatencySeconds: "From the queueing of a wake-up to the provider's word that it has it."
         case .pushRetries: "Tries after a first one that failed."

@@ -125,5 +125,6 @@ package enum MetricName: String, CaseIterable, Sendable {
 
 /// The name of every label but `service`, once.
 package enum MetricLabel: String, Sendable {
-    case code, provider, result, kind, partition, status, reason, direction, source, store, version, by, client, `class`
+    case code, provider, result, kind, partition, status, reason, direction, source, store, version, revision, by
+    case client, `class`
 }

@@ -24,8 +24,8 @@ private enum Architecture {
         "Jobs": ["Contract", "ClusterContract", "Bus", "Store", "Telemetry", "Logging"],
         "ServerCrypto": ["Contract", "COpenSSL", "CSodium"],
         "ServiceRuntime": nio.union([
-            "Contract", "ClusterContract", "Telemetry", "Logging", "Metrics", "ServiceLifecycle", "Configuration",
-            "Hummingbird",
+            "Contract", "ClusterContract", "Telemetry", "CRevision", "Logging", "Metrics", "ServiceLifecycle",
+            "Configuration", "Hummingbird",
             "HummingbirdCore",
             "NIOHTTP1",
         ]),
@@ -117,6 +117,7 @@ private enum Architecture {
         "CSodium": ["ServerCrypto", "WhisperClient", "LoadTool", "TestKit", "AuthTestKit", "ServerCryptoTests"],
         "CNghttp2": ["PushCore", "PushPeers"],
         "CQREncode": ["TerminalText"],
+        "CRevision": ["ServiceRuntime"],
         "CWebAssets": ["WebPages"],
         "CAppAssets": ["WhisperTerminal"],
     ]

@@ -12,10 +12,11 @@ import Testing
 
     /// Runs a process with the given parts, lets `body` talk to its ops listener, then expects it to end well.
     private func withProcess(
-        _ composition: Composition, _ body: (ServiceProcess, LoopbackClient) async throws -> Void
+        _ composition: Composition, revision: String? = nil,
+        _ body: (ServiceProcess, LoopbackClient) async throws -> Void
     ) async throws {
         let (ports, bound) = AsyncStream.makeStream(of: Int.self, bufferingPolicy: .bufferingOldest(1))
-        let registry = PrometheusRegistry(service: "test")
+        let registry = PrometheusRegistry(service: "test", revision: revision)
         let process = ServiceProcess(
             composition, registry: registry, ops: ListenAddress(host: "127.0.0.1", port: 0), logger: self.quiet,
             opsListening: { bound.yield($0) })
@@ -39,6 +40,15 @@ import Testing
             #expect(metrics.body.contains("process_resident_memory_bytes{service=\"test\"} "))
             #expect(
                 metrics.body.contains("whisper_build_info{service=\"test\",version=\"\(Release.version)\"} 1\n"))
+        }
+    }
+
+    @Test func theOpsListenerNamesTheCommit() async throws {
+        try await self.withProcess(Composition(parts: []), revision: "1c170bc") { _, ops in
+            let (health, metrics) = (try await ops.get("/health").body, try await ops.get("/metrics").body)
+            #expect(health == "{\"status\":\"ok\",\"version\":\"\(Release.version)\",\"revision\":\"1c170bc\"}")
+            let labels = "service=\"test\",version=\"\(Release.version)\",revision=\"1c170bc\""
+            #expect(metrics.contains("whisper_build_info{\(labels)} 1\n"))
         }
     }
 

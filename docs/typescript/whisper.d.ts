@@ -2929,6 +2929,8 @@ export interface Routes {
       status: string
       /** The release of the process. Operators' listeners alone say it. 1 to 32 characters. */
       version?: string | null
+      /** The commit that the process was built from, if it is known. 1 to 64 characters. */
+      revision?: string | null
     }
   }
   /** The process can do its work. 503 with the same body while it cannot, or is draining. */

@@ -6,11 +6,13 @@ package enum HealthOperations {
 
     private static let version = Field(
         "version", .text(1...32), .optional, about: "The release of the process. Operators' listeners alone say it.")
+    private static let revision = Field(
+        "revision", .text(1...64), .optional, about: "The commit that the process was built from, if it is known.")
 
     package static let all = [
         HTTPOperation(
             "getHealth", .get, "/health", about: "The process lives.", origin: .both, access: .anybody,
-            success: .json(ObjectSchema([Self.status, Self.version]), sample: #"{"status":"ok"}"#)),
+            success: .json(ObjectSchema([Self.status, Self.version, Self.revision]), sample: #"{"status":"ok"}"#)),
         HTTPOperation(
             "getReady", .get, "/ready",
             about: "The process can do its work. 503 with the same body while it cannot, or is draining.",
@@ -23,11 +25,16 @@ package enum HealthOperations {
     ]
 
     /// The answer of `/health` and `/ready`.
-    /// - Parameter version: for operators. Strangers need not know which faults fit.
-    package static func body(_ status: String, version: String? = nil, failing: [String] = []) -> [UInt8] {
+    /// - Parameters:
+    ///   - version: for operators. Strangers need not know which faults fit.
+    ///   - revision: the same.
+    package static func body(
+        _ status: String, version: String? = nil, revision: String? = nil, failing: [String] = []
+    ) -> [UInt8] {
         var json = JSONWriter()
         json.add("status", status)
         json.add("version", version)
+        json.add("revision", revision)
         if !failing.isEmpty { json.add("failing", strings: failing) }
         return json.finished()
     }

@@ -4,5 +4,8 @@ package enum Release {
     package static let version = "0.1.0"
 
     /// The answer of a program to `--version`.
-    package static func line(_ program: String) -> String { "\(program) \(Self.version)" }
+    /// - Parameter revision: the commit, if it is known.
+    package static func line(_ program: String, revision: String? = nil) -> String {
+        "\(program) \(Self.version)" + (revision.map { " (\($0))" } ?? "")
+    }
 }

@@ -20,11 +20,15 @@ package final class PrometheusRegistry: MetricsFactory {
     }
 
     private let service: String
+    let revision: String?
     private let series = Mutex<[Key: Series]>([:])
 
-    /// - Parameter service: the value of the `service` label of every series.
-    package init(service: String) {
+    /// - Parameters:
+    ///   - service: the value of the `service` label of every series.
+    ///   - revision: the commit of this program, if it is known.
+    package init(service: String, revision: String? = BuildRevision.current) {
         self.service = service
+        self.revision = revision
     }
 
     /// Adds a gauge that is read at each scrape. A gauge of the same name is replaced.
@@ -39,9 +43,11 @@ package final class PrometheusRegistry: MetricsFactory {
         var text = Exposition()
         for series in series.sorted(by: { ($0.name, $0.labels) < ($1.name, $1.labels) }) { text.add(series) }
         let labels = Exposition.labels([("service", self.service)])
+        var build = [("service", self.service), (MetricLabel.version.rawValue, Release.version)]
+        if let revision = self.revision { build.append((MetricLabel.revision.rawValue, revision)) }
         text.add(
             ProcessStatistics(name: MetricName.buildInfo.rawValue, kind: "gauge", value: 1),
-            labels: Exposition.labels([("service", self.service), (MetricLabel.version.rawValue, Release.version)]))
+            labels: Exposition.labels(build))
         for statistic in ProcessStatistics.current { text.add(statistic, labels: labels) }
         return text.text
     }

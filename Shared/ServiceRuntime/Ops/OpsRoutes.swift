@@ -17,7 +17,9 @@ struct OpsRoutes {
     let drain: DrainMark
 
     func add(to router: Router<BasicRequestContext>) {
-        router.get("health") { _, _ in Response.json(HealthOperations.body("ok", version: Release.version)) }
+        router.get("health") { _, _ in
+            Response.json(HealthOperations.body("ok", version: Release.version, revision: self.registry.revision))
+        }
         router.get("ready") { _, _ in await self.ready() }
         router.get("metrics") { _, _ in
             Response(
