@@ -7,7 +7,7 @@ import Testing
 /// People leave, or are erased, while they and others act (contract §20.4).
 extension CalmCluster {
     @Suite struct ErasureRaces {
-        private static let people = Prove.isAsked ? 120 : 4
+        private static let people = Prove.isAsked ? 1_000 : 4
         /// Seed of the moments. `SEED=8 swift test …` tries others.
         private static let seed = ProcessInfo.processInfo.environment["SEED"].flatMap { UInt64($0) } ?? 7
 
@@ -95,6 +95,7 @@ private struct ErasureRace {
             }
             group.addTask { try await Self.until("her talks") { try await CalmCluster.PersonalData.talks(alice, bob) } }
             group.addTask { try await Self.until("his mail") { try await Self.write(to: alice, from: bob, records) } }
+            group.addTask { try await Self.until("her answers") { try await Self.answer(alice, bob, records) } }
             if self.isByOperator {
                 group.addTask { try await Self.until("her logins") { try await Self.logIn(alice, records) } }
             }
@@ -129,7 +130,7 @@ private struct ErasureRace {
         }
     }
 
-    /// He writes, makes groups with her, and rings, until he is told that she is not there.
+    /// He writes, makes groups with her, removes and adds her, and rings, until he is told that she is not there.
     private static func write(to alice: Phone, from bob: Phone, _ records: Records) async throws {
         while !records.isOver.withLock({ $0 }) {
             let id = newUUID()
@@ -138,9 +139,22 @@ private struct ErasureRace {
             guard try await Self.isThere(answer) else { return }
             let made = try await bob.ask("group_create", ["title": "A band", "memberIds": [alice.id]])
             guard try await Self.isThere(made) else { return }
+            let group: Fields = ["groupId": try #require(made.payload["group"]?["groupId"]?.string)]
+            for change in ["removeMembers", "addMembers"] {
+                let changed = try await bob.ask("group_update", group.with([change: [alice.id]]))
+                guard try await Self.isThere(changed) else { return }
+            }
             let key = try await bob.upload(Keys.random(1_000))
             guard try await Self.isThere(bob.send(bob.letter(to: alice, with: key, bytes: 1_000))) else { return }
             bob.calls(alice)
+        }
+    }
+
+    /// She takes each of his calls.
+    private static func answer(_ alice: Phone, _ bob: Phone, _ records: Records) async throws {
+        while !records.isOver.withLock({ $0 }) {
+            let ringing = try await alice.client.next("call_incoming")
+            alice.send("call_answer", try #require(ringing.payload["callId"]?.string), to: bob)
         }
     }
 

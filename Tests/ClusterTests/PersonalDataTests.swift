@@ -366,35 +366,40 @@ enum DataMap {
     }
 
     static func search(_ person: Traces) async throws -> Set<String> {
-        let texts = person.texts.map { "('\($0.lowercased())')" }.joined(separator: ", ")
-        let bytes = person.bytes.map { "('\(Traces.hex($0))')" }.joined(separator: ", ")
-        let selects = try await Self.columns().map { column in
+        let copies = try await Self.columns().map { column in
             let parts = column.name.split(separator: ".")
             let shown = column.isBytes ? "encode(\(parts[2]), 'hex')" : "lower(\(parts[2])::text)"
-            return """
-                SELECT '\(column.name)' WHERE EXISTS (SELECT FROM \(parts[0]).\(parts[1]) t
-                JOIN \(column.isBytes ? "bytes" : "texts") f ON position(f.form IN \(shown)) > 0)
-                """
+            return "COPY (SELECT '\(column.name)', \(shown) FROM \(parts[0]).\(parts[1])) TO STDOUT"
         }
-        let sql = """
-            WITH texts (form) AS (VALUES \(texts)), bytes (form) AS (VALUES \(bytes))
-            \(selects.joined(separator: " UNION ALL "))
-            """
-        return Set(try await Cluster.database(sql).split(separator: "\n").map(String.init))
+        let lines = try await Self.lines(
+            with: person.texts.map { $0.lowercased() } + person.bytes.map(Traces.hex),
+            of: Cluster.stack.postgres.psql(copies, database: "whisper"))
+        return Set(lines.map { String($0.prefix { $0 != "\t" }) })
+    }
+
+    /// The lines in which one of the forms stands. There may be more of both than a statement or a command takes.
+    private static func lines(with forms: [String], of program: Command) async throws -> [Substring] {
+        let folder = try TemporaryFolder(named: "forms")
+        defer { folder.remove() }
+        try forms.joined(separator: "\n").write(toFile: folder.path + "/forms", atomically: false, encoding: .utf8)
+        // grep's status is 1 if there is none.
+        let script = #""$@" | LC_ALL=C grep -aFf forms || [ "${PIPESTATUS[*]}" = "0 1" ]"#
+        return try await Command(
+            "/bin/bash", ["-euo", "pipefail", "-c", script, "lines", program.program] + program.arguments,
+            folder: folder.path
+        ).output(name: "lines").split(separator: "\n")
     }
 
     /// - Returns: the beginnings of the keys with the person in their name or value.
     static func searchRedis(_ person: Traces) async throws -> Set<String> {
-        let forms = person.texts + person.bytes.map(Self.shown)
+        let program = Command(
+            "/usr/bin/redis-cli", ["-e", "-p", "\(Cluster.stack.ports.redis)", "--no-raw", "EVAL", Self.allKeys, "0"])
         var found: Set<String> = []
-        for line in try await Self.redis("--no-raw", "EVAL", Self.allKeys, "0").split(separator: "\n") {
+        for line in try await Self.lines(with: person.texts + person.bytes.map(Self.shown), of: program) {
             // 12) "string session:…\x00…"
             let words = line.drop { $0 != "\"" }.dropFirst().split(separator: " ", maxSplits: 1)
             guard words.count == 2 else { continue }
-            if !["string", "stream"].contains(words[0]) { Issue.record("a \(words[0]): \(words[1].prefix(40))") }
-            if forms.contains(where: { words[1].contains($0) }) {
-                found.insert(words[1].prefix { $0 != ":" && $0 != "{" }.description)
-            }
+            found.insert(words[1].prefix { $0 != ":" && $0 != "{" }.description)
         }
         return found
     }
@@ -404,6 +409,7 @@ enum DataMap {
         local all = {}
         for _, key in ipairs(redis.call('KEYS', '*')) do
             local kind, parts = redis.call('TYPE', key).ok, {}
+            assert(kind == 'string' or kind == 'stream', 'a ' .. kind .. ': ' .. key)
             if kind == 'string' then parts = {redis.call('GET', key) or ''} end
             if kind == 'stream' then
                 for _, entry in ipairs(redis.call('XRANGE', key, '-', '+')) do parts[#parts + 1] = table.concat(entry[2], '\\0') end
@@ -412,11 +418,6 @@ enum DataMap {
         end
         return all
         """
-
-    private static func redis(_ words: String...) async throws -> String {
-        try await Command("/usr/bin/redis-cli", ["-p", "\(Cluster.stack.ports.redis)"] + words).output(
-            name: "redis-cli")
-    }
 
     /// Bytes as `redis-cli` prints them.
     private static func shown(_ bytes: [UInt8]) -> String {

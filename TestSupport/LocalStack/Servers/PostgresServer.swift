@@ -211,10 +211,15 @@ package actor PostgresServer {
     /// - Returns: rows as text, fields separated by `|`.
     @discardableResult
     package nonisolated func run(_ sql: String, database: String = "postgres") async throws -> String {
-        let psql = Command(
+        try await self.psql([sql], database: database).output(name: "psql").trimmingCharacters(in: .newlines)
+    }
+
+    /// The program that does so, one command after the other.
+    package nonisolated func psql(_ sql: [String], database: String) throws(LaunchError) -> Command {
+        Command(
             try PostgresPrograms.installed().folder + "/psql",
-            ["--no-psqlrc", "-qtAX", "-v", "ON_ERROR_STOP=1", "-d", self.url(database: database), "-c", sql])
-        return try await psql.output(name: "psql").trimmingCharacters(in: .newlines)
+            ["--no-psqlrc", "-qtAX", "-v", "ON_ERROR_STOP=1", "-d", self.url(database: database)]
+                + sql.flatMap { ["-c", $0] })
     }
 
     /// Reads postmaster.pid as pg_ctl does: first line the process id, eighth the state.
