@@ -106,6 +106,16 @@ public final class Core: Sendable {
         return core
     }
 
+    /// A core whose store has a passphrase that nobody has given yet. It is suspended until `unlock`.
+    package static func waiting(
+        _ configuration: CoreConfiguration, link: Linker? = nil
+    ) throws(CoreError) -> Core {
+        try configuration.checkDevice()
+        let core = Core(configuration, key: nil, link: link ?? Self.network, radio: Self.socketRadio)
+        core.phase.withLock { $0 = .suspended }
+        return core
+    }
+
     private init(
         _ configuration: CoreConfiguration, key: StoreKey?, link: @escaping Linker, radio: @escaping RadioMaker
     ) {
@@ -266,12 +276,24 @@ public final class Core: Sendable {
     /// The core is suspended meanwhile, and connects again if it was connected. A crash leaves the store under either key.
     /// - Throws: `.config`, `.noIdentity`, `.closed`, `.locked`, `.store`.
     public func rekey(_ key: [UInt8]) async throws(CoreError) {
-        let newKey = try self.configuration.storeKey(key)
+        if case .noIdentity = self.phase.withLock({ $0 }) { throw CoreError(.noIdentity) }
+        try await self.rekey(key, of: self.configuration.keyKind)
+    }
+
+    /// The same with a key of another kind. It also seals the store of an identity that is yet to be made.
+    package func rekey(_ key: [UInt8], of kind: CoreConfiguration.KeyKind) async throws(CoreError) {
+        var configuration = self.configuration
+        configuration.keyKind = kind
+        let newKey = try configuration.storeKey(key)
+        let keep: @Sendable () -> Void = {
+            self.settings.withLock { $0.keyKind = kind }
+            self.key.withLock { $0 = newKey }
+        }
         try await self.inTurn { () -> Result<Void, CoreError> in
             let phase = self.phase.withLock { $0 }
             switch phase {
             case .closed: return .failure(CoreError(.closed))
-            case .noIdentity: return .failure(CoreError(.noIdentity))
+            case .noIdentity: return .success(keep())
             case .open, .suspended: break
             }
             var isConnecting = false
@@ -287,7 +309,7 @@ public final class Core: Sendable {
                 }
                 return nil
             }
-            if let refused { failure = CoreError(of: refused) } else { self.key.withLock { $0 = newKey } }
+            if let refused { failure = CoreError(of: refused) } else { keep() }
             if case .open = phase {
                 do throws(CoreError) {
                     let opened = try self.openAgain()
@@ -299,6 +321,61 @@ public final class Core: Sendable {
             return failure.map { .failure($0) } ?? .success(())
         }.get()
     }
+
+    /// The kind of key that the store has, or will have; `nil` if it is plain.
+    package var keyKind: CoreConfiguration.KeyKind? {
+        self.key.withLock { $0 } == nil ? nil : self.configuration.keyKind
+    }
+
+    /// Whether the store needs its passphrase before it can be opened.
+    package var isWaiting: Bool {
+        guard case .suspended = self.phase.withLock({ $0 }) else { return false }
+        return self.configuration.keyKind == .passphrase && self.keyKind == nil
+    }
+
+    /// Opens the store of a waiting core. It does not connect.
+    /// - Parameter keepsServer: whether the configuration's server counts, and not the store's.
+    /// - Throws: as `open`.
+    package func unlock(_ passphrase: [UInt8], keepsServer: Bool) async throws(CoreError) {
+        let key = try self.configuration.storeKey(passphrase)
+        try await self.inTurn { () -> Result<Void, CoreError> in
+            // Another window was faster.
+            guard self.isWaiting else { return self.isKey(passphrase) ? .success(()) : .failure(CoreError(.wrongKey)) }
+            let configuration = self.configuration
+            let read = await Blocking.run { Self.place(of: configuration, key) }
+            guard case .success(let place) = read else { return read.map { _ in () } }
+            self.settings.withLock { settings in
+                if !keepsServer, let server = place.server { settings.server = server }
+                settings.authorityFile = settings.authorityFile ?? place.authorityFile
+            }
+            self.key.withLock { $0 = key }
+            do throws(CoreError) {
+                _ = try self.openAgain()
+                return .success(())
+            } catch {
+                self.key.withLock { $0 = nil }
+                return .failure(error)
+            }
+        }.get()
+    }
+
+    /// The server that a store has, and the certificates to trust. A store of an earlier release is brought up to date.
+    private static func place(
+        of configuration: CoreConfiguration, _ key: StoreKey
+    ) -> Result<(server: String?, authorityFile: String?), CoreError> {
+        do throws(CoreError) { try self.checkMigrations(configuration, key, .yesUp) } catch { return .failure(error) }
+        do {
+            let profile = try Profile.open(at: configuration.folder, key: key)
+            defer { profile.close() }
+            let settings = profile.store.settings
+            return .success((try settings.server().map { "\($0)" }, try settings.authorityFile()))
+        } catch {
+            return .failure((error as? ProfileError).map { CoreError(of: $0) } ?? CoreError(.store))
+        }
+    }
+
+    /// Whether the host gave this key.
+    package func isKey(_ key: [UInt8]) -> Bool { self.key.withLock { $0 }?.isMade(of: key) ?? false }
 
     /// Writes the identity to a file, sealed with a key of the configuration's kind: contacts and messages, but no session.
     /// - Throws: `.config` if something stands there; `.noIdentity`, `.suspended`, `.closed`, `.store`.

@@ -41,8 +41,8 @@ struct ProfileOptions: ParsableArguments {
         "\(self.folder.dropLast(self.profile.count)).\(self.profile).\(ending)"
     }
 
-    /// A core on the profile's server, with its own or the given address and certificates, and with the key beside its store if
-    /// none is given.
+    /// A core on the profile's server, with its own or the given address and certificates, and with the key beside its store, or
+    /// the passphrase of a person at the terminal, if none is given.
     /// - Throws: `CoreError`, `ProfileError`, or a `Problem` with the address.
     func core(
         as client: CoreConfiguration.Client = .terminal, server: String? = nil, authorityFile: String? = nil,
@@ -50,9 +50,9 @@ struct ProfileOptions: ParsableArguments {
         logLevel: CoreConfiguration.LogLevel? = nil
     ) throws -> Core {
         var (server, authority) = (server, authorityFile)
-        let key = try key ?? KeyFile.beside(self.folder)
+        let secret = try key.map { Secret(kind: .raw, bytes: $0) } ?? self.secret()
         if Profile.exists(at: self.folder) {
-            let profile = try Profile.open(at: self.folder, key: key.flatMap { StoreKey(.raw, $0) })
+            let profile = try Profile.open(at: self.folder, key: secret?.key)
             defer { profile.close() }
             server = try server ?? profile.store.settings.server().map { "\($0)" }
             authority = try authority ?? profile.store.settings.authorityFile()
@@ -62,8 +62,42 @@ struct ProfileOptions: ParsableArguments {
             throw Problem("\"\(address)\" is no server address. It looks like wss://chat.example.")
         }
         let configuration = CoreConfiguration(
-            folder: self.folder, server: address, authorityFile: authority, client: client, logLevel: logLevel)
-        return try Core.open(configuration, key: key)
+            folder: self.folder, server: address, authorityFile: authority, client: client,
+            keyKind: secret?.kind == .passphrase ? .passphrase : .raw, logLevel: logLevel)
+        return try Core.open(configuration, key: secret?.bytes)
+    }
+
+    /// The core of a window, which asks for the passphrase of the store.
+    /// - Parameters: as of `core`. The store has others.
+    func waitingCore(server: String?, authorityFile: String?) throws -> Core {
+        let address = server ?? "\(ServerAddress.local)"
+        guard ServerAddress(address) != nil else {
+            throw Problem("\"\(address)\" is no server address. It looks like wss://chat.example.")
+        }
+        return try Core.waiting(
+            CoreConfiguration(
+                folder: self.folder, server: address, authorityFile: authorityFile, client: .desktop,
+                keyKind: .passphrase))
+    }
+
+    /// The key of a sealed store, as a host gives it.
+    private struct Secret {
+        var kind: StoreKey.Kind
+        var bytes: [UInt8]
+
+        var key: StoreKey? { StoreKey(self.kind, self.bytes) }
+    }
+
+    /// - Returns: `nil` if the store is plain, or its key is elsewhere.
+    private func secret() throws -> Secret? {
+        guard Profile.keyKind(of: self.folder) == .passphrase else {
+            return try KeyFile.beside(self.folder).map { Secret(kind: .raw, bytes: $0) }
+        }
+        // Standard input of a command without a terminal is for something else.
+        guard isatty(STDIN_FILENO) == 1,
+            let line = readHiddenLine("Passphrase of the profile \"\(self.profile)\": ")
+        else { throw ProfileError.wrongKey }
+        return Secret(kind: .passphrase, bytes: Array(line.utf8))
     }
 
     /// Runs a command with the core that serves the profile: that of a daemon if one listens, else one in this process, which
@@ -108,8 +142,12 @@ struct ProfileOptions: ParsableArguments {
                 return try await body(core)
             }
         } catch let refusal as CoreClient.Refusal {
-            throw refusal.code == CoreError.Code.noIdentity.rawValue
-                ? self.problem(.missing) : Problem(refusal.words)
+            switch CoreError.Code(rawValue: refusal.code) {
+            case .noIdentity: throw self.problem(.missing)
+            case .suspended:
+                throw Problem("Whisper waits for the passphrase of \"\(self.profile)\". Enter it in its window.")
+            default: throw Problem(refusal.words)
+            }
         } catch let error as ProfileError {
             throw self.problem(error)
         } catch let error as CoreError {
@@ -140,7 +178,7 @@ struct ProfileOptions: ParsableArguments {
     }
 
     func open(key: StoreKey? = nil) throws -> Profile {
-        let key = try key ?? KeyFile.beside(self.folder).flatMap { StoreKey(.raw, $0) }
+        let key = try key ?? self.secret()?.key
         do throws(ProfileError) {
             return try Profile.open(at: self.folder, key: key)
         } catch {
@@ -167,6 +205,10 @@ struct ProfileOptions: ParsableArguments {
         case .missing: Problem("There is no identity here yet. Make one with `whisper init\(flag)`.")
         case .exists: Problem("The profile \"\(self.profile)\" exists already. Choose another with --profile NAME.")
         case .inUse(let process): self.inUse(by: process)
+        case .wrongKey where Profile.keyKind(of: self.folder) == .passphrase:
+            Problem(
+                "The profile \"\(self.profile)\" is sealed with a passphrase, and this command has not got it. "
+                    + "Open it with `whisper app`, or run the command at a terminal.")
         case .wrongKey: Problem("The profile \"\(self.profile)\" is sealed with a key that this command does not have.")
         case .notADatabase: Problem("The store of the profile \"\(self.profile)\" is no database.")
         case .tooNew: Problem("A later release has written the profile \"\(self.profile)\".")

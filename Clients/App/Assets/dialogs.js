@@ -98,7 +98,7 @@ export async function settings(state, model, { quit, notices }) {
   }, { id: "notices" });
   const sure = el("p", { class: "hint" }, words.quitSure);
   dialog(
-    words.settings, el("p", { class: "code" }, model.me.whisperId ?? ""), el("div", { class: "buttons" }, button(words.myCode, () => myID(model))),
+    words.settings, el("p", { class: "code" }, model.me.whisperId ?? ""), el("div", { class: "buttons" }, button(words.myCode, () => myID(model)), button(words.security, async () => (await import("./lock.js")).security(state), { id: "security" })),
     theme, size, told, denied,
     toggle(words.receipts, kept.settings.readReceipts, (readReceipts) => rpc("settings_set", { readReceipts })),
     toggle(words.typingSetting, kept.settings.typing, (typing) => rpc("settings_set", { typing })),

@@ -73,6 +73,9 @@ export async function leave(quit) {
   await ended;
 }
 
+/** A change of the session or of the store's key. @param {string} path @param {any} body */
+export const order = async (path, body) => checked(await post(path, body));
+
 /** A request for bytes, or with them. @param {string} path @param {RequestInit} [options] */
 export async function raw(path, options = {}) {
   if (!isKnown) throw unknown();

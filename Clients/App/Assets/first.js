@@ -1,7 +1,8 @@
 // First run: server, twelve words and their check, or an identity that comes back.
 import { rpc } from "./door.js";
+import { protect } from "./lock.js";
 import { words } from "./text.js";
-import { button, el, field, page } from "./view.js";
+import { button, el, field, form, page } from "./view.js";
 
 const asked = 3;
 
@@ -59,16 +60,19 @@ function showWords(phrase, state, done) {
 function checkWords(phrase, state, done) {
   const places = phrase.map((_, place) => place).sort(() => Math.random() - 0.5).slice(0, asked).sort((a, b) => a - b);
   const fields = places.map((place) => field(words.word(place + 1), { "data-place": place + 1, autocapitalize: "none", required: true }));
-  const body = [el("p", {}, words.checkText(places.map((place) => place + 1))), el("div", { class: "fields" }, fields.map(({ box }) => box)),
-    el("p", { class: "hint" }, words.sealed)];
+  const body = [el("p", {}, words.checkText(places.map((place) => place + 1))), el("div", { class: "fields" }, fields.map(({ box }) => box))];
   const again = button(words.seeAgain, () => showWords(phrase, state, done), { id: "again" });
   form(words.check, body, words.next, async () => {
     const wrong = fields.find(({ input }, index) => input.value.trim().toLowerCase() !== phrase[places[index]]);
     if (wrong) return wrong.refuse(words.wrongWord);
-    await rpc("identity_restore", { words: phrase.join(" ") });
-    done();
+    return protect(state, () => become(phrase.join(" "), done));
   }, again);
   fields[0].input.focus();
+}
+
+async function become(phrase, done) {
+  await rpc("identity_restore", { words: phrase });
+  done();
 }
 
 // Somebody who comes back.
@@ -96,8 +100,7 @@ function restore(state, done) {
     const check = await rpc("words_check", { words: phrase });
     if (check.unknown.length > 0) return fields[check.unknown[0] - 1]?.refuse(words.unknownWord);
     if (!check.isPhrase) return fields[11].refuse(words.notTogether);
-    await rpc("identity_restore", { words: phrase });
-    done();
+    return protect(state, () => become(phrase, done));
   }, button(words.back, () => welcome(state, done)));
   fields[0].input.focus();
 }
@@ -107,26 +110,4 @@ async function complete(input, list) {
   if (prefix.length < 2 || prefix.length > 8) return list.replaceChildren();
   const found = await rpc("words_find", { prefix });
   list.replaceChildren(...found.words.map((word) => el("option", { value: word })));
-}
-
-/** A page with one thing to do. */
-function form(title, body, label, submit, ...more) {
-  const go = el("button", { class: "main", id: "go" }, label);
-  const fault = el("p", { class: "fault", role: "alert" });
-  const element = el("form", {
-    novalidate: true,
-    submit: async (event) => {
-      event.preventDefault();
-      if (go.getAttribute("aria-disabled")) return;
-      go.setAttribute("aria-disabled", "true");
-      fault.replaceChildren();
-      try {
-        await submit();
-      } catch (error) {
-        fault.replaceChildren(error.message);
-      }
-      go.removeAttribute("aria-disabled");
-    },
-  }, ...body, fault, el("div", { class: "buttons" }, go, ...more));
-  page(el("h1", {}, title), element);
 }

@@ -14,13 +14,15 @@ async function run() {
     return location.reload();
   }
   sessionStorage.removeItem(reloaded);
-  const go = (connects = true) => open(state, connects);
+  if (state.state === "needsPassphrase") return (await import("./lock.js")).unlock();
   if (state.state !== "open") {
     const { chooseServer, welcome } = await import("./first.js");
+    // Server and key were chosen meanwhile.
+    const go = async () => open(await about(), true);
     return state.state === "needsServer" ? chooseServer(state, go) : welcome(state, go);
   }
   // A program may have decided that a daemon of before is not connected.
-  return go(false);
+  return open(state, false);
 }
 
 run().catch((error) => {

@@ -29,7 +29,6 @@ export const words = {
   notTogether: "All are good words, but not together: one is wrong, or two are swapped.",
   bringBack: "Bring me back",
   came: (added, missing) => missing > 0 ? `Contacts are coming back (${added} of ${added + missing}).` : `${added === 1 ? "One contact is" : `${added} contacts are`} back.`,
-  sealed: "Your messages are sealed on this computer. Their key lies beside them, so whoever takes the whole folder can open them.",
 
   // Shell
   appName: "Whisper",
@@ -41,6 +40,7 @@ export const words = {
   menu: "Menu",
   settings: "Settings",
   quit: "Quit Whisper",
+  security: "Security",
   quitSure: "Whisper ends on this computer. Messages wait at the server until you open it again.",
   empty: "Nobody is here yet",
   emptyText: "Add somebody by their Whisper ID, or give them yours.",

@@ -144,6 +144,28 @@ export function field(label, props = {}, hint = "") {
 
 let fields = 0;
 
+/** A page with one thing to do. */
+export function form(title, body, label, submit, ...more) {
+  const go = el("button", { class: "main", id: "go" }, label);
+  const fault = el("p", { class: "fault", role: "alert" });
+  const element = el("form", {
+    novalidate: true,
+    submit: async (event) => {
+      event.preventDefault();
+      if (go.getAttribute("aria-disabled")) return;
+      go.setAttribute("aria-disabled", "true");
+      fault.replaceChildren();
+      try {
+        await submit();
+      } catch (error) {
+        fault.replaceChildren(error.message);
+      }
+      go.removeAttribute("aria-disabled");
+    },
+  }, ...body, fault, el("div", { class: "buttons" }, go, ...more));
+  page(el("h1", {}, title), element);
+}
+
 /**
  * A dialog. It goes with Escape, and the focus returns to where it was.
  * @param {string} title @param {...any} children

@@ -58,6 +58,12 @@ static const struct app_asset assets[] = {
     {"livetext.js", (const unsigned char[]) {
 #embed "../Assets/livetext.js" suffix(, 0)
     }},
+    {"lock.js", (const unsigned char[]) {
+#embed "../Assets/lock.js" suffix(, 0)
+    }},
+    {"locktext.js", (const unsigned char[]) {
+#embed "../Assets/locktext.js" suffix(, 0)
+    }},
     {"looks.js", (const unsigned char[]) {
 #embed "../Assets/looks.js" suffix(, 0)
     }},

@@ -43,6 +43,15 @@ package final class Profile: Sendable {
     /// A sealed store gets its name when it is whole.
     package static func isSealed(_ folder: String) -> Bool { UnlockedFile.isSealed(Self.storeFile(folder)) }
 
+    /// - Returns: the kind of key that the store has; `nil` if it is not sealed.
+    package static func keyKind(of folder: String) -> StoreKey.Kind? { StoreKey.kind(ofFile: Self.storeFile(folder)) }
+
+    /// Erases the key beside a store that has another one.
+    package static func eraseKey(in folder: String) throws(ProfileError) {
+        let path = folder + "/" + Self.keyName
+        guard StoreFiles.erase(path) else { throw .unusable("cannot erase \(path)") }
+    }
+
     /// Makes a new profile. Never touches one that exists.
     /// - Parameters:
     ///   - passphrase: only of a sealed profile. A plain one keeps the words alone, and would come back as another identity.

@@ -28,6 +28,16 @@ package final class StoreKey: Sendable {
         self.secret = SecretBytes(bytes)
     }
 
+    /// Whether the host gave these bytes.
+    package func isMade(of bytes: [UInt8]) -> Bool { Sodium.areEqual(self.secret.bytes, bytes) }
+
+    /// - Returns: the kind of key that the sealed file at a path has; `nil` if it is no sealed file.
+    static func kind(ofFile path: String) -> Kind? {
+        var derivation = sealed_file_derivation()
+        guard sealed_file_read_derivation(path, &derivation) == SEALED_FILE_OPENS else { return nil }
+        return derivation.kind == SEALED_FILE_PASSPHRASE.rawValue ? .passphrase : .raw
+    }
+
     /// Compares the key with the file, before a page is read. Without a file it makes ready for a new one.
     /// - Throws: `.wrongKey`, `.notADatabase`, `.tooNew`, `.failed`.
     func unlock(_ path: String) throws(ClientStoreError) -> UnlockedFile {

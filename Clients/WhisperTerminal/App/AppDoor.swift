@@ -21,6 +21,7 @@ final class AppDoor: HTTPDoor {
     let sessions: AppSessions
     private let about: About
     private let codes = AppCodes()
+    private let seal = AppSeal()
     /// Ends the daemon.
     private let quit: @Sendable () -> Void
     /// Beginnings and ends of streams so far.
@@ -91,6 +92,8 @@ final class AppDoor: HTTPDoor {
         "/": [Route(method: .GET, isClosed: false)],
         "/session": [Route(method: .POST, type: DoorAnswer.json, isClosed: false)],
         "/session/end": [Route(method: .POST, type: DoorAnswer.json)],
+        AppSeal.unlockPath: [Route(method: .POST, type: DoorAnswer.json)],
+        AppSeal.path: [Route(method: .POST, type: DoorAnswer.json)],
         "/app": [Route(method: .GET)],
         "/rpc": [Route(method: .POST, type: DoorAnswer.json)],
         "/events": [Route(method: .GET)],
@@ -146,6 +149,8 @@ final class AppDoor: HTTPDoor {
         case "/": Self.answer(AppAssets.page)
         case "/session": self.begin(body)
         case "/session/end": self.end(head, body)
+        case AppSeal.unlockPath: await self.seal.unlock(body, core, keepsServer: self.about.server != nil)
+        case AppSeal.path: await self.seal.change(body, core)
         case "/app": DoorAnswer(.ok, self.state(of: core))
         case AppCodes.drawPath: self.codes.draw(body)
         case AppCodes.readPath: await self.codes.read(body)
@@ -184,7 +189,9 @@ final class AppDoor: HTTPDoor {
     private func state(of core: Core) -> [UInt8] {
         let hasServer = self.about.server != nil || core.configuration.server != "\(ServerAddress.local)"
         var json = JSONWriter()
-        if core.identity != nil {
+        if core.isWaiting {
+            json.add("state", "needsPassphrase")
+        } else if core.identity != nil {
             json.add("state", "open")
         } else {
             json.add("state", hasServer ? "noIdentity" : "needsServer")
@@ -194,6 +201,7 @@ final class AppDoor: HTTPDoor {
         json.add("version", Core.version)
         json.add("assets", AppAssets.hash)
         json.add("isOlder", self.about.isOlder)
+        json.add("seal", AppSeal.kind(of: core).rawValue)
         json.add("files", object: Core.fileBounds) { bounds, json in
             json.add("image", bounds.image)
             json.add("audio", bounds.audio)

@@ -99,6 +99,10 @@ struct AppCommand: AsyncParsableCommand {
     private func core() throws -> Core {
         do {
             let folder = self.options.folder
+            if Profile.keyKind(of: folder) == .passphrase {
+                // The page asks for it.
+                return try self.options.waitingCore(server: self.server, authorityFile: self.authorityFile)
+            }
             let key = Profile.exists(at: folder) ? nil : try KeyFile.make(in: folder)
             return try self.options.core(as: .desktop, server: self.server, authorityFile: self.authorityFile, key: key)
         } catch let error as ProfileError {

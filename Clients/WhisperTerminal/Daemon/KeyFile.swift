@@ -21,14 +21,18 @@ enum KeyFile {
     /// The key that stands beside the store of a profile, if that store is sealed.
     /// - Returns: `nil` if there is none: then the store is plain, or its key is elsewhere.
     static func beside(_ folder: String) throws -> [UInt8]? {
-        guard Profile.isSealed(folder), access(self.kept(in: folder), F_OK) == 0 else { return nil }
+        guard Profile.isSealed(folder), Profile.keyKind(of: folder) != .passphrase, self.isThere(folder) else {
+            return nil
+        }
         return try self.read(self.kept(in: folder))
     }
+
+    static func isThere(_ folder: String) -> Bool { access(self.kept(in: folder), F_OK) == 0 }
 
     /// Makes the key of a profile that is yet to be made, in its folder. One that is there already is taken.
     static func make(in folder: String) throws -> [UInt8] {
         let path = self.kept(in: folder)
-        if access(path, F_OK) == 0 { return try self.read(path) }
+        if self.isThere(folder) { return try self.read(path) }
         do {
             try FileManager.default.createDirectory(
                 atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])

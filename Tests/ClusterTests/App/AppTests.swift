@@ -169,6 +169,7 @@ import Testing
                 try await browser.type(words[place - 1].uppercased(), into: "[data-place='\(place)']")
             }
             try await browser.click("#go")
+            try await ann.protects(with: nil)
             try await ann.isUsable()
             let id = try await ann.id
             // They are nowhere on the disk, and other commands find the key of the store.
@@ -190,6 +191,7 @@ import Testing
             }
             try await browser.type(words[11], into: "[data-place='12']")
             try await browser.click("#go")
+            try await again.protects(with: nil)
             try await again.isUsable()
             #expect(try await again.id == id)
             await again.process.kill()

@@ -45,8 +45,9 @@ struct AppWindow {
     // MARK: What a person does
 
     /// New words, written down and checked.
+    /// - Parameter passphrase: seals the profile; without it a key file does.
     @discardableResult
-    func becomesSomebody() async throws -> [String] {
+    func becomesSomebody(passphrase: String? = nil) async throws -> [String] {
         try await self.browser.click("#new")
         try await self.shows("twelve words") { try await self.browser.count(".words li") == 12 }
         let words = try await self.texts(".words li span")
@@ -55,8 +56,18 @@ struct AppWindow {
             try await self.browser.type(words[place - 1], into: "[data-place='\(place)']")
         }
         try await self.browser.click("#go")
+        try await self.protects(with: passphrase)
         try await self.isUsable()
         return words
+    }
+
+    /// The passphrase of a new profile, or none.
+    func protects(with passphrase: String?) async throws {
+        try await self.shows("the question for a passphrase") { try await self.browser.count("#without") == 1 }
+        guard let passphrase else { return try await self.browser.click("#without") }
+        try await self.browser.type(passphrase, into: "[name=new]")
+        try await self.browser.type(passphrase, into: "[name=again]")
+        try await self.browser.click("#go")
     }
 
     func askedPlaces() async throws -> [Int] {

@@ -1,0 +1,82 @@
+// The passphrase: for the first time, to come in, and in the settings. Loaded with the first of them.
+import { order } from "./door.js";
+import { words } from "./locktext.js";
+import { timeSpan, words as all } from "./text.js";
+import { button, dialog, el, field, form } from "./view.js";
+
+const bytesMax = 1_024;
+
+/** As it comes from any keyboard. */
+const textOf = ({ input }) => input.value.normalize("NFC");
+const secret = (label, name, hint = "") => field(label, { type: "password", name, required: true }, hint);
+
+/** A new passphrase, twice: nobody sees what is typed. */
+function twoFields(hint = "") {
+  const [first, second] = [secret(words.newPassphrase, "new", hint), secret(words.again, "again")];
+  const isGood = () => {
+    if (new TextEncoder().encode(textOf(first)).length > bytesMax) return first.refuse(words.tooLong);
+    if (!textOf(first)) return first.input.focus();
+    if (textOf(first) !== textOf(second)) return second.refuse(words.unequal);
+    return true;
+  };
+  return { first, boxes: [first.box, second.box], isGood };
+}
+
+/** @param {any} body @param {ReturnType<field>} [now] the field of the passphrase of now @returns {Promise<boolean>} */
+async function seal(path, body, now) {
+  const answer = await order(path, body).catch((error) => {
+    throw error instanceof TypeError ? new Error(all.stopped) : error;
+  });
+  if (answer.ok) return true;
+  const { error, waitSeconds } = await answer.json();
+  if (error || !now) throw new Error(error?.message);
+  now.refuse(waitSeconds > 0 ? words.wait(timeSpan(waitSeconds)) : words.wrong);
+  now.input.select();
+  return false;
+}
+
+/** Before there is an identity. @param {() => Promise<void>} make */
+export function protect(state, make) {
+  if (state.seal === "elsewhere") return make();
+  const { first, boxes, isGood } = twoFields(words.protectHint);
+  const without = button(words.without, () => seal("/seal", {}).then(make).catch((error) => first.refuse(error.message)), { id: "without" });
+  form(words.protect, [el("p", {}, words.protectText), ...boxes, el("p", { class: "hint" }, words.withoutHint)], words.next, async () => {
+    if (isGood() && await seal("/seal", { passphrase: textOf(first) })) await make();
+  }, without);
+  first.input.focus();
+}
+
+/** Nothing else is here until the passphrase is right. */
+export function unlock() {
+  const passphrase = secret(words.passphrase, "passphrase");
+  form(words.locked, [el("p", {}, words.lockedText), passphrase.box], words.unlock, async () => {
+    if (await seal("/session/unlock", { passphrase: textOf(passphrase) }, passphrase)) location.reload();
+  });
+  passphrase.input.focus();
+}
+
+/** In the settings. */
+export function security(state) {
+  const has = state.seal === "passphrase";
+  const now = has && secret(words.nowPassphrase, "now");
+  const { first, boxes, isGood } = twoFields(words.protectHint);
+  const fault = el("p", { class: "fault", role: "alert" });
+  const change = async (body) => {
+    fault.replaceChildren(words.sealing);
+    try {
+      if (await seal("/seal", has ? { ...body, now: textOf(now) } : body, now)) return location.reload();
+      fault.replaceChildren();
+    } catch (error) {
+      fault.replaceChildren(error.message);
+    }
+  };
+  const submit = (event) => {
+    event.preventDefault();
+    if (isGood()) change({ passphrase: textOf(first) });
+  };
+  dialog(
+    words.security, el("p", {}, words.seals[state.seal]),
+    state.seal !== "elsewhere" && el("form", { novalidate: true, submit }, now && now.box, ...boxes, fault, el("div", { class: "buttons" },
+      el("button", { class: "main", id: "seal" }, has ? words.change : words.seal),
+      state.seal !== "key" && button(has ? words.noPassphrase : words.sealKey, () => change({}), { id: "seal-key" }))));
+}
