@@ -81,8 +81,9 @@ export function myID({ me }) {
     el("div", { class: "buttons" }, copy(words.copy, () => id), me.whisperId && copy(words.copyLink, link, { id: "copy-link" })));
 }
 
-/** @param {{quit: () => void, notices: (shows: string) => Promise<boolean>}} orders */
-export async function settings(state, model, { quit, notices }) {
+/** @param {{quit: () => void, close: () => void, lock: () => void, lockAfter: (minutes: string) => void, notices: (shows: string) => Promise<boolean>}} orders */
+export async function settings(state, model, orders) {
+  const { quit, notices } = orders;
   const [looks, kept] = await Promise.all([applyLooks(), rpc("settings_get")]);
   const keep = async (key, value) => {
     await rpc("host_set", { key, value });
@@ -98,7 +99,7 @@ export async function settings(state, model, { quit, notices }) {
   }, { id: "notices" });
   const sure = el("p", { class: "hint" }, words.quitSure);
   dialog(
-    words.settings, el("p", { class: "code" }, model.me.whisperId ?? ""), el("div", { class: "buttons" }, button(words.myCode, () => myID(model)), button(words.security, async () => (await import("./lock.js")).security(state), { id: "security" })),
+    words.settings, el("p", { class: "code" }, model.me.whisperId ?? ""), el("div", { class: "buttons" }, button(words.myCode, () => myID(model)), button(words.security, async () => (await import("./lock.js")).security(state, looks.lock, orders), { id: "security" })),
     theme, size, told, denied,
     toggle(words.receipts, kept.settings.readReceipts, (readReceipts) => rpc("settings_set", { readReceipts })),
     toggle(words.typingSetting, kept.settings.typing, (typing) => rpc("settings_set", { typing })),

@@ -56,6 +56,11 @@ const checked = (answer) => {
     over("ended");
     throw new Ended();
   }
+  if (answer.status === 423) {
+    isOver = true;
+    location.reload();
+    throw new Ended();
+  }
   return answer;
 };
 
@@ -75,6 +80,15 @@ export async function leave(quit) {
 
 /** A change of the session or of the store's key. @param {string} path @param {any} body */
 export const order = async (path, body) => checked(await post(path, body));
+
+/** The page goes, and the next one takes the passphrase alone. */
+export async function lock() {
+  const answer = await order("/session/end", { lock: true });
+  if (!answer.ok) return;
+  isOver = true;
+  history.replaceState(null, "", "/");
+  location.reload();
+}
 
 /** A request for bytes, or with them. @param {string} path @param {RequestInit} [options] */
 export async function raw(path, options = {}) {

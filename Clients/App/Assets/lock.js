@@ -1,10 +1,13 @@
 // The passphrase: for the first time, to come in, and in the settings. Loaded with the first of them.
-import { order } from "./door.js";
+import { order, raw, rpc } from "./door.js";
+import { choice } from "./dialogs.js";
 import { words } from "./locktext.js";
 import { timeSpan, words as all } from "./text.js";
 import { button, dialog, el, field, form } from "./view.js";
 
 const bytesMax = 1_024;
+const lockTimes = [5, 15, 60];
+const lookEvery = 5_000;
 
 /** As it comes from any keyboard. */
 const textOf = ({ input }) => input.value.normalize("NFC");
@@ -46,8 +49,9 @@ export function protect(state, make) {
   first.input.focus();
 }
 
-/** Nothing else is here until the passphrase is right. */
-export function unlock() {
+/** Nothing else is here until the passphrase is right. @param {boolean} tells whether notices come meanwhile */
+export function unlock(tells) {
+  if (tells && Notification.permission === "granted") tell().catch(() => {});
   const passphrase = secret(words.passphrase, "passphrase");
   form(words.locked, [el("p", {}, words.lockedText), passphrase.box], words.unlock, async () => {
     if (await seal("/session/unlock", { passphrase: textOf(passphrase) }, passphrase)) location.reload();
@@ -55,8 +59,19 @@ export function unlock() {
   passphrase.input.focus();
 }
 
-/** In the settings. */
-export function security(state) {
+/** The daemon says that a message came, and no more. */
+async function tell() {
+  const answer = await raw("/events?consumer=app");
+  if (!answer.ok) return;
+  for await (const part of answer.body.pipeThrough(new TextDecoderStream())) {
+    if (!part.includes("messageReceived") || document.hasFocus()) continue;
+    const notice = new Notification(all.appName, { tag: "locked", renotify: true, body: all.oneNew, icon: new URL("icon.svg", import.meta.url).href });
+    notice.onclick = () => focus();
+  }
+}
+
+/** @param {string | undefined} minutes of the lock @param {{lock: () => void, close: () => void, lockAfter: (minutes: string) => void}} orders */
+export function security(state, minutes, { lock, close, lockAfter: after }) {
   const has = state.seal === "passphrase";
   const now = has && secret(words.nowPassphrase, "now");
   const { first, boxes, isGood } = twoFields(words.protectHint);
@@ -74,9 +89,31 @@ export function security(state) {
     event.preventDefault();
     if (isGood()) change({ passphrase: textOf(first) });
   };
+  const times = [["", words.never], ...lockTimes.map((each) => [String(each), timeSpan(each * 60)])];
+  const keep = async (value) => {
+    await rpc("host_set", { key: "lock", value });
+    after(value);
+  };
   dialog(
     words.security, el("p", {}, words.seals[state.seal]),
     state.seal !== "elsewhere" && el("form", { novalidate: true, submit }, now && now.box, ...boxes, fault, el("div", { class: "buttons" },
       el("button", { class: "main", id: "seal" }, has ? words.change : words.seal),
-      state.seal !== "key" && button(has ? words.noPassphrase : words.sealKey, () => change({}), { id: "seal-key" }))));
+      state.seal !== "key" && button(has ? words.noPassphrase : words.sealKey, () => change({}), { id: "seal-key" }))),
+    has ? choice(words.lockAfter, times, minutes ?? "", keep, { id: "lock-after" }) : el("p", { class: "hint" }, words.closeHint),
+    el("div", { class: "buttons" }, has ? button(words.lockNow, lock, { id: "lock" }) : button(words.close, close, { id: "close" })));
 }
+
+let watch;
+let touched = Date.now();
+
+/** Locks when nobody was here for so long. @param {string} minutes empty for never @param {() => void} lock */
+export function lockAfter(minutes, lock) {
+  clearInterval(watch);
+  touched = Date.now();
+  if (!minutes) return;
+  for (const type of ["keydown", "pointerdown", "pointermove", "wheel"]) addEventListener(type, touch, { capture: true, passive: true });
+  // A computer that slept has no timers meanwhile.
+  watch = setInterval(() => Date.now() - touched >= minutes * 60_000 && lock(), lookEvery);
+}
+
+const touch = () => { touched = Date.now(); };

@@ -29,4 +29,9 @@ export const words = {
   change: "Change the passphrase",
   noPassphrase: "No passphrase any more",
   sealing: "Sealing…",
+  lockNow: "Lock",
+  lockAfter: "Lock when nobody types or clicks",
+  never: "Never",
+  close: "Close",
+  closeHint: "Everybody who uses this account of the computer can open Whisper again.",
 };

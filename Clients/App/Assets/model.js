@@ -475,6 +475,6 @@ export class Open {
     clearTimeout(this.#draftTimer);
     if (this.draft === this.#told) return;
     this.#told = this.draft;
-    lastly("chat_draft", { chat: this.chat, text: this.draft }).catch(() => { this.#told = undefined; });
+    return lastly("chat_draft", { chat: this.chat, text: this.draft }).catch(() => { this.#told = undefined; });
   }
 }

@@ -1,6 +1,6 @@
 // The window: list at one side, chat at the other, and what must be said about the connection.
 import { ChatView } from "./chat.js";
-import { leave, read, rpc, seated } from "./door.js";
+import { leave, lock, read, rpc, seated } from "./door.js";
 import { applyLooks } from "./looks.js";
 import { chatOf, Model, Open } from "./model.js";
 import { called, gist, timeInList, words } from "./text.js";
@@ -25,8 +25,9 @@ export function stopped(text, ...more) {
 
 /** The whole window. @param {boolean} connects whether the daemon is to connect */
 export async function open(state, connects) {
-  const { notices } = await applyLooks();
+  const { notices, lock: minutes } = await applyLooks();
   const shell = new Shell(state, connects, notices);
+  if (minutes) shell.lockAfter(minutes);
   await shell.run();
 }
 
@@ -295,12 +296,35 @@ class Shell {
   async #openMenu() {
     (await dialogs()).settings(this.#state, this.#model, {
       notices: async (shows) => (await this.#loadNotices()).choose(shows),
+      lock: () => this.#lock(),
+      lockAfter: (minutes) => this.lockAfter(minutes),
+      close: async () => {
+        await this.#calls?.then((calls) => calls.close(), () => {});
+        await leave(false);
+        stopped(words.closed);
+      },
       quit: async () => {
         await this.#calls?.then((calls) => calls.close(), () => {});
         await leave(true);
         stopped(words.closed);
       },
     });
+  }
+
+  async lockAfter(minutes) {
+    (await import("./lock.js")).lockAfter(minutes, () => this.#lock(false));
+  }
+
+  /** Nobody locks away a call. @param {boolean} [isAsked] */
+  async #lock(isAsked = true) {
+    const calls = await this.#calls;
+    if (calls?.now && !isAsked) return;
+    calls?.close();
+    await this.#model.open?.flushDraft();
+    const notices = await this.#notices;
+    notices?.end();
+    sessionStorage.setItem("whisper.notices", notices?.shows ? "yes" : "");
+    await lock();
   }
 
   /** @param {KeyboardEvent} event */

@@ -14,7 +14,9 @@ async function run() {
     return location.reload();
   }
   sessionStorage.removeItem(reloaded);
-  if (state.state === "needsPassphrase") return (await import("./lock.js")).unlock();
+  if (["needsPassphrase", "locked"].includes(state.state)) {
+    return (await import("./lock.js")).unlock(state.state === "locked" && sessionStorage.getItem("whisper.notices"));
+  }
   if (state.state !== "open") {
     const { chooseServer, welcome } = await import("./first.js");
     // Server and key were chosen meanwhile.

@@ -123,7 +123,7 @@ final class AppDoor: HTTPDoor {
         let keys = headers[Self.keyName]
         guard let cookie = Self.cookie(of: headers), keys.count == 1, self.sessions.isIn(cookie: cookie, key: keys[0])
         else { return .unauthorized }
-        return nil
+        return self.seal.isLocked && !AppSeal.openPaths.contains(head.path) ? .locked : nil
     }
 
     /// Whether the browser says that the page itself asks. The page alone may be opened from elsewhere, as a whole document.
@@ -148,7 +148,7 @@ final class AppDoor: HTTPDoor {
         switch head.path {
         case "/": Self.answer(AppAssets.page)
         case "/session": self.begin(body)
-        case "/session/end": self.end(head, body)
+        case "/session/end": self.end(head, body, core)
         case AppSeal.unlockPath: await self.seal.unlock(body, core, keepsServer: self.about.server != nil)
         case AppSeal.path: await self.seal.change(body, core)
         case "/app": DoorAnswer(.ok, self.state(of: core))
@@ -177,10 +177,12 @@ final class AppDoor: HTTPDoor {
         return answer
     }
 
-    private func end(_ head: HTTPRequestHead, _ body: [UInt8]) -> DoorAnswer {
-        guard case .object(let members) = JSONText(body), let quits = members["quit"] else {
-            return DoorAnswer(.badRequest)
+    private func end(_ head: HTTPRequestHead, _ body: [UInt8], _ core: Core) -> DoorAnswer {
+        guard case .object(let members) = JSONText(body) else { return DoorAnswer(.badRequest) }
+        if members["lock"] == Array("true".utf8) {
+            return DoorAnswer(self.seal.lock(core) ? .noContent : .conflict)
         }
+        guard let quits = members["quit"] else { return DoorAnswer(.badRequest) }
         if let cookie = Self.cookie(of: head.headers) { self.sessions.end(cookie: cookie) }
         if quits == Array("true".utf8) { self.quit() }
         return DoorAnswer(.noContent)
@@ -191,6 +193,8 @@ final class AppDoor: HTTPDoor {
         var json = JSONWriter()
         if core.isWaiting {
             json.add("state", "needsPassphrase")
+        } else if self.seal.isLocked {
+            json.add("state", "locked")
         } else if core.identity != nil {
             json.add("state", "open")
         } else {
@@ -222,6 +226,8 @@ final class AppDoor: HTTPDoor {
         }
         return ["whisper-proof": proof]
     }
+
+    func shown(_ event: [UInt8]) -> [UInt8] { self.seal.isLocked ? AppSeal.blank(event) : event }
 
     func streamBegan() { _ = self.countStream() }
 

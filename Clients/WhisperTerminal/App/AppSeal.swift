@@ -4,11 +4,13 @@ import Synchronization
 import WhisperClient
 import WhisperCore
 
-/// The key of the store behind the page: a passphrase of the person, or a file beside the store.
+/// The key of the store behind the page: a passphrase of the person, or a file beside the store. A passphrase also locks the page.
 final class AppSeal: Sendable {
     /// Seals the store with another key.
     static let path = "/seal"
     static let unlockPath = "/session/unlock"
+    /// Requests to a page that is locked.
+    static let openPaths: Set<String> = [unlockPath, "/session/end", "/app", "/events"]
 
     enum Kind: String {
         case none, key, passphrase
@@ -17,6 +19,9 @@ final class AppSeal: Sendable {
     }
 
     private let tries = Mutex(PassphraseTries())
+    private let locked = Mutex(false)
+
+    var isLocked: Bool { self.locked.withLock { $0 } }
 
     static func kind(of core: Core) -> Kind {
         guard !core.isWaiting else { return .passphrase }
@@ -72,16 +77,35 @@ final class AppSeal: Sendable {
         return DoorAnswer(status, json.finished())
     }
 
-    // MARK: The start
+    // MARK: Lock
 
-    /// Opens the store, if it waits for its passphrase.
+    /// From here on sessions take the passphrase alone. The core goes on.
+    /// - Returns: `false` if there is no passphrase.
+    func lock(_ core: Core) -> Bool {
+        guard Self.kind(of: core) == .passphrase else { return false }
+        self.locked.withLock { $0 = true }
+        return true
+    }
+
+    /// An event for a locked page: that a message came, without author and text.
+    static func blank(_ event: [UInt8]) -> [UInt8] {
+        guard case .object(let members) = JSONText(event), let inner = members["event"],
+            case .object(let said) = JSONText(inner), said.string("type") == "messageReceived",
+            said["isSilent"] != Array("true".utf8)
+        else { return [] }
+        return Array(#"{"event":{"type":"messageReceived"}}"#.utf8)
+    }
+
+    /// Opens the store, if it waits for its passphrase, and lets sessions in again.
     func unlock(_ body: [UInt8], _ core: Core, keepsServer: Bool) async -> DoorAnswer {
         guard case .object(let members) = JSONText(body), let text = members.string("passphrase") else {
             return DoorAnswer(.badRequest)
         }
         let passphrase = Array(text.utf8)
         guard core.isWaiting else {
-            return self.refusal(of: passphrase, core) ?? DoorAnswer(.noContent)
+            if let refusal = self.refusal(of: passphrase, core) { return refusal }
+            self.locked.withLock { $0 = false }
+            return DoorAnswer(.noContent)
         }
         if let wait = self.tries.withLock({ $0.begin() }) { return Self.answer(.tooManyRequests, wait) }
         do {

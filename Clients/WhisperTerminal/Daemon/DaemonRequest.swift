@@ -232,7 +232,7 @@ final class DaemonRequest: ChannelDuplexHandler {
         channel.write(HTTPServerResponsePart.head(head), promise: nil)
         var event = first
         while true {
-            let part = HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(bytes: Self.text(of: event))))
+            let part = HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(bytes: Self.text(of: door.shown(event)))))
             guard (try? channel.writeAndFlush(part).wait()) != nil else { return }
             guard let next = seat.nextEvent(until: .now() + DaemonHTTP.streamPause), channel.isActive,
                 door.refusal(of: request) == nil

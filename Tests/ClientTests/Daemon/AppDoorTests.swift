@@ -314,7 +314,7 @@ import Testing
         await world.core.close()
     }
 
-    private func opened(_ world: World, _ query: String = "") async throws -> LoopbackSocket {
+    func opened(_ world: World, _ query: String = "") async throws -> LoopbackSocket {
         try await Blocking.run {
             Result {
                 let socket = try LoopbackSocket.connected(world.port)

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import TestKit
 import Testing
 
@@ -28,6 +29,39 @@ extension AppDoorTests {
 
     private func post(_ world: World, _ path: String, _ body: String) async throws -> Int {
         try await self.status(world, "POST \(path)", world.headers(isPost: true), body)
+    }
+
+    /// Nothing tells about a passphrase more often than the tries allow, and a locked door has no other way in.
+    @Test func aPassphraseIsGuessedNowhereElse() async throws {
+        let right = #"{"passphrase":"right"}"#
+        let world = try await self.world()
+        #expect(try await self.post(world, "/session/end", #"{"lock":true}"#) == 409)
+        #expect(try await self.post(world, "/seal", right) == 204)
+        #expect(world.core.keyKind == .passphrase && !FileManager.default.fileExists(atPath: self.key))
+        #expect(try await self.post(world, "/seal", #"{"now":"wrong","passphrase":"mine"}"#) == 403)
+        #expect(try await self.post(world, "/session/end", #"{"lock":true}"#) == 204)
+        let get = world.headers(isPost: false)
+        for (path, status) in [("/files?messageId=x", 423), ("/app", 200)] {
+            #expect(try await self.status(world, "GET \(path)", get) == status, "\(path)")
+        }
+        for (path, body) in [("/rpc", "{}"), ("/qr", #"{"text":"a"}"#), ("/seal", "{}")] {
+            #expect(try await self.post(world, path, body) == 423, "\(path)")
+        }
+        for headers in [self.changed(world.headers(isPost: true), "Cookie")] {
+            #expect(try await self.status(world, "POST /session/unlock", headers, right) == 401)
+        }
+        // Somebody who starts the command anew gets a session, and it is locked.
+        let secrets = try #require(world.door.sessions.begin(with: world.door.sessions.launch()))
+        let other = World(
+            core: world.core, door: world.door, http: world.http, cookie: secrets.cookie, key: secrets.key)
+        #expect(try await self.post(other, "/rpc", "{}") == 423)
+        for _ in 1..<PassphraseTries.freeMax {
+            #expect(try await self.post(other, "/session/unlock", #"{"passphrase":"wrong"}"#) == 403)
+        }
+        #expect(try await self.post(other, "/session/unlock", right) == 429)
+        #expect(try await self.post(world, "/session/unlock", right) == 429)
+        await world.http.close()
+        await world.core.close()
     }
 
     private var key: String { self.hosts.folder.path + "/ann/" + Profile.keyName }
@@ -60,5 +94,29 @@ extension AppDoorTests {
         #expect(!FileManager.default.fileExists(atPath: self.key))
         await again.http.close()
         await waiting.close()
+    }
+
+    @Test func aStreamThatIsOpenGoesBlank() async throws {
+        let world = try await self.world()
+        #expect(try await self.post(world, "/seal", #"{"passphrase":"right"}"#) == 204)
+        let stream = try await self.opened(world)
+        _ = await Blocking.run { stream.read(until: "isKnown") }
+        #expect(try await self.post(world, "/session/end", #"{"lock":true}"#) == 204)
+        _ = await world.core.perform("connect")
+        let text = await Blocking.run { stream.read(until: ":\n\n") }
+        #expect(text.contains(":\n\n") && !text.contains("connection"), "\(text)")
+        Glibc.close(stream.descriptor)
+        await world.http.close()
+        await world.core.close()
+    }
+
+    /// A locked page hears that something came, and not what.
+    @Test func aLockedStreamIsBlank() {
+        let told = #"{"seq":7,"event":{"type":"messageReceived","message":{"text":"mat"},"isSilent":false}}"#
+        let blank = String(decoding: AppSeal.blank(Array(told.utf8)), as: UTF8.self)
+        #expect(blank == #"{"event":{"type":"messageReceived"}}"#)
+        for event in [
+            told.replacing("false", with: "true"), #"{"seq":8,"event":{"type":"requestReceived","name":"Bob"}}"#, "",
+        ] { #expect(AppSeal.blank(Array(event.utf8)) == []) }
     }
 }

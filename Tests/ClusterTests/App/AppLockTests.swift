@@ -3,7 +3,7 @@ import LocalStack
 import TestKit
 import Testing
 
-/// The passphrase of a profile, and its key file.
+/// The passphrase of a profile, its key file, and the lock.
 extension AppCluster {
     private static let passphrase = "four plain Wörter more"
 
@@ -125,6 +125,79 @@ extension AppCluster {
         await daemon.kill()
     }
 
+    @Test func aLockedWindowTellsNothingAndGoesOnReceiving() async throws {
+        let folder = try TemporaryFolder(named: "app")
+        defer { folder.remove() }
+        try await Browser.open { first in
+            let ann = try await AppWindow.open(folder, "ann", in: first)
+            try await ann.becomesSomebody(passphrase: Self.passphrase)
+            try await Browser.open { second in
+                let bob = try await AppWindow.open(folder, "bob", in: second)
+                try await bob.becomesSomebody()
+                let (annID, bobID) = (try await ann.id, try await bob.id)
+                try await ann.add(bobID, as: "Bob")
+                try await bob.add(annID, as: "Ann")
+                try await bob.say("The key is under the mat.")
+                try await ann.shows(messages: ["The key is under the mat."])
+                try await first.type("Half a", into: "#text")
+                try await ann.watchesNotices()
+                try await ann.opensSecurity()
+                try await first.click("#lock")
+                try await ann.isLocked()
+                let body = try await first.value(of: "return document.documentElement.outerHTML").string ?? ""
+                for word in ["mat", "Bob", "WSP-", "Half"] { #expect(!body.contains(word), "\(word)") }
+                #expect(try await first.value(of: "return history.state") == .null)
+                // The session takes the passphrase alone.
+                for (path, text) in [
+                    ("/rpc", #"{"jsonrpc":"2.0","id":1,"method":"chat_list","params":{}}"#),
+                    ("/qr", #"{"text":"a"}"#), ("/seal", "{}"),
+                ] { #expect(try await ann.status(path, text) == 423, "\(path)") }
+                #expect(try await !ann.state().contains("WSP-"))
+                // The core goes on.
+                try await bob.say("Not any more.")
+                try await bob.shows(state: "Delivered")
+                try await ann.shows("a notice without words") {
+                    try await first.value(of: "return window.notices").elements.compactMap(\.string)
+                        == ["Whisper: New message"]
+                }
+                try await ann.unlocks(with: "Half a")
+                try await ann.shows("a refusal") {
+                    try await ann.content(of: ".field .fault").contains("isn't the passphrase")
+                }
+                try await first.reload()
+                try await ann.isLocked()
+                try await ann.unlocks(with: Self.passphrase)
+                try await ann.isUsable()
+                try await first.click("[data-key='\(bobID)'] button")
+                try await ann.shows(messages: ["The key is under the mat.", "Not any more."])
+                try await ann.shows("the draft") {
+                    try await first.value(of: "return document.querySelector('#text').value").string == "Half a"
+                }
+                await bob.process.kill()
+            }
+            await ann.process.kill()
+        }
+    }
+
+    @Test func aWindowLocksItselfWhenNobodyIsThere() async throws {
+        let folder = try TemporaryFolder(named: "app")
+        defer { folder.remove() }
+        try await Browser.open { browser in
+            let ann = try await AppWindow.open(folder, "ann", in: browser)
+            try await ann.becomesSomebody(passphrase: Self.passphrase)
+            try await ann.opensSecurity()
+            try await browser.click("#lock-after option[value='5']")
+            try await ann.shows("the choice") { try await ann.ask("host_get").contains(#""key":"lock","value":"5""#) }
+            try await browser.reload()
+            try await ann.isUsable()
+            try await browser.value(of: "const now = Date.now; Date.now = () => now() + 301_000")
+            try await ann.isLocked()
+            try await ann.unlocks(with: Self.passphrase)
+            try await ann.isUsable()
+            await ann.process.kill()
+        }
+    }
+
     private static func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
 
     /// Files that have one of the texts in them.
@@ -142,9 +215,33 @@ extension AppWindow {
         try await self.browser.click("#security")
     }
 
+    fileprivate func isLocked() async throws {
+        try await self.shows("a lock") { try await self.content(of: "main").contains("Whisper is locked") }
+    }
+
     fileprivate func unlocks(with passphrase: String) async throws {
         try await self.browser.type(passphrase, into: "[name=passphrase]")
         try await self.browser.click("#go")
+    }
+
+    fileprivate func watchesNotices() async throws {
+        try await self.browser.allowNotifications()
+        try await self.browser.click("#list header [aria-label=Menu]")
+        try await self.browser.click("#notices option[value='text']")
+        try await self.browser.press("\u{E00C}")
+        try await self.shows("the choice") { try await self.ask("host_get").contains(#""value":"text""#) }
+        try await self.browser.runBeforePages(
+            """
+            window.notices = [];
+            const Own = window.Notification;
+            window.Notification = class extends Own {
+                constructor(title, options) {
+                    super(title, options);
+                    window.notices.push(`${title}: ${options.body}`);
+                }
+            };
+            document.hasFocus = () => false;
+            """)
     }
 
     /// The answer to `GET /app`.
