@@ -230,7 +230,11 @@ package struct RouterTables: Equatable, Sendable {
         let through: [Int64] = parameters(4)
         let limits: [Int64] = parameters(5)
         let bytes: [Int64] = parameters(6)
+        let bytesOfOne: [Int64] = parameters(7)
         var found: [(position: Int64, isStale: Bool, message: StoredMessage?)] = []
+        func fits(_ message: StoredMessage, _ position: Int) -> Bool {
+            message.payload.count <= bytesOfOne[position]
+        }
         for (position, identity) in identities.enumerated() {
             guard model.auth.identities[identity]?.epoch == epochs[position] else {
                 found.append((Int64(position), true, nil))
@@ -242,7 +246,7 @@ package struct RouterTables: Equatable, Sendable {
             where message.number > after[position] && message.number <= through[position] {
                 guard messages.count < Int(limits[position]), bytesBefore < bytes[position] else { break }
                 messages.append(message)
-                bytesBefore += Int64(message.payload.count)
+                if fits(message, position) { bytesBefore += Int64(message.payload.count) }
             }
             // As an outer join does: a mailbox without messages is a row, too.
             if messages.isEmpty { found.append((Int64(position), false, nil)) }
@@ -253,7 +257,7 @@ package struct RouterTables: Equatable, Sendable {
             row.add(item.isStale)
             row.add(item.message?.number)
             row.add(item.message.map { model.now.milliseconds - $0.acceptedAt.milliseconds })
-            row.add(item.message?.payload)
+            row.add(item.message.flatMap { fits($0, Int(item.position)) ? $0.payload : nil })
         }
     }
 

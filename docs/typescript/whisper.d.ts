@@ -2614,7 +2614,7 @@ export interface Routes {
           }
         } | null
       }>
-      /** Other messages wait behind these, or the next one does not fit into `bytes`. */
+      /** Other messages wait: behind these, or between them, where one does not fit into `bytes`. */
       more: boolean
       serverTime: Timestamp
     }

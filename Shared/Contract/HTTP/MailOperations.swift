@@ -4,7 +4,7 @@ package enum MailOperations {
         "messages", count: 0...Int(Limits.mailPeekMessages.upperBound),
         about: "Payloads of `message_received`, oldest first.")
     private static let more = TypedField.bool(
-        "more", about: "Other messages wait behind these, or the next one does not fit into `bytes`.")
+        "more", about: "Other messages wait: behind these, or between them, where one does not fit into `bytes`.")
     private static let serverTime = TypedField.timestamp("serverTime")
 
     package static let look = HTTPOperation(

@@ -9,7 +9,7 @@ final class Connection {
     private var socket: DirectSocket
     /// The socket's peer; once the request has been read, the client behind trusted proxies.
     private(set) var address: ClientAddress
-    let openedAt: Int64
+    var openedAt: Int64
 
     enum Phase {
         /// TCP only; becomes `open` with the upgrade, or `closing`.

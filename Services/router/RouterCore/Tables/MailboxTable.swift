@@ -11,7 +11,8 @@ enum MailboxTable {
         /// Inclusive; `.max` for no end.
         var through: Int64
         var limit: Int
-        /// Bytes of a peek's messages, at most. `nil` for a page, whose first message comes whatever its size.
+        /// Bytes of a peek's messages, at most; one that has more alone is left out. `nil` for a page, whose first message comes
+        /// whatever its size.
         var peekBytes: Int?
         /// The mailbox is known to be empty, so only the session is checked.
         var isEmpty = false
@@ -35,20 +36,24 @@ enum MailboxTable {
         // One more than wanted tells whether there is more.
         let limits = requests.map { $0.isEmpty ? 0 : Int64($0.limit + 1) }
         let bytes = requests.map { Int64($0.peekBytes ?? Limits.pageBytesMax) }
+        let bytesOfOne = requests.map { $0.peekBytes.map { Int64($0) - 1 } ?? .max }
         return Statement(
             """
             SELECT g.position - 1, i.whisper_id IS NULL, m.number,
                 floor(extract(epoch FROM now() - m.accepted_at) * 1000)::int8, m.payload
             FROM unnest(\(identities)::int8[], \(epochs)::int8[], \(after)::int8[], \(through)::int8[],
-                    \(limits)::int8[], \(bytes)::int8[])
-                WITH ORDINALITY AS g (identity, epoch, after, through, most, bytes, position)
+                    \(limits)::int8[], \(bytes)::int8[], \(bytesOfOne)::int8[])
+                WITH ORDINALITY AS g (identity, epoch, after, through, most, bytes, bytes_of_one, position)
             LEFT JOIN auth.mail_identities i ON i.whisper_id = g.identity AND i.epoch = g.epoch
             LEFT JOIN LATERAL (
                 SELECT number, accepted_at, payload,
-                    sum(octet_length(payload)) OVER (ORDER BY number ROWS UNBOUNDED PRECEDING)
-                        - octet_length(payload) AS bytes_before
+                    coalesce(
+                        sum(octet_length(payload)) OVER (ORDER BY number ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
+                        0) AS bytes_before
                 FROM (
-                    SELECT number, accepted_at, payload FROM router.mailbox
+                    SELECT number, accepted_at,
+                        CASE WHEN octet_length(payload) <= g.bytes_of_one THEN payload END AS payload
+                    FROM router.mailbox
                     WHERE recipient = g.identity AND number > g.after AND number <= g.through
                     ORDER BY number LIMIT g.most
                 ) oldest
@@ -61,19 +66,23 @@ enum MailboxTable {
     {
         var results = [StoredMessages](repeating: StoredMessages(), count: requests.count)
         var bytes = [Int](repeating: 0, count: requests.count)
+        var isFull = [Bool](repeating: false, count: requests.count)
         for var row in rows {
             let index = Int(try row.next(Int64.self))
             results[index].isStale = try row.next()
-            guard let number = try row.next(Int64?.self), !results[index].hasMore else { continue }
+            guard let number = try row.next(Int64?.self), !isFull[index] else { continue }
             let age: Int64 = try row.next()
-            let payload: [UInt8] = try row.next()
+            guard let payload = try row.next([UInt8]?.self) else {
+                results[index].hasMore = true
+                continue
+            }
             // A comma before each but the first; the rest of the frame is reserved for.
             let size = payload.count + 1
             let (peekBytes, isFirst) = (requests[index].peekBytes, results[index].messages.isEmpty)
             let isTooLarge = bytes[index] + size > peekBytes ?? Self.pageBytesForMail
-            let isFull =
+            isFull[index] =
                 results[index].messages.count == requests[index].limit || isTooLarge && (peekBytes != nil || !isFirst)
-            if isFull {
+            if isFull[index] {
                 results[index].hasMore = true
             } else {
                 bytes[index] += size
