@@ -333,6 +333,18 @@ public final class Core: Sendable {
         return self.configuration.keyKind == .passphrase && self.keyKind == nil
     }
 
+    /// A text that the host keeps here (`host_set`); `nil` if there is none, or the store is not open.
+    package func hostValue(_ key: String) -> String? {
+        guard case .open(let opened) = self.phase.withLock({ $0 }) else { return nil }
+        return try? opened.store.hostValues().first { $0.key == key }?.value
+    }
+
+    /// Messages that are not read, in chats that are not muted.
+    package var loudUnreadCount: Int {
+        guard case .open(let opened) = self.phase.withLock({ $0 }) else { return 0 }
+        return (try? opened.store.messages.loudUnreadCount()) ?? 0
+    }
+
     /// Opens the store of a waiting core. It does not connect.
     /// - Parameter keepsServer: whether the configuration's server counts, and not the store's.
     /// - Throws: as `open`.

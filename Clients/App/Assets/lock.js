@@ -1,5 +1,5 @@
 // The passphrase: for the first time, to come in, and in the settings. Loaded with the first of them.
-import { order, raw, rpc } from "./door.js";
+import { about, order, rpc } from "./door.js";
 import { choice } from "./dialogs.js";
 import { words } from "./locktext.js";
 import { timeSpan, words as all } from "./text.js";
@@ -25,13 +25,26 @@ function twoFields(hint = "") {
   return { first, boxes: [first.box, second.box], isGood };
 }
 
+let isSealing = false;
+
+/** One change of the key at a time. @param {(...values: any[]) => Promise<any>} act */
+const alone = (act) => async (...values) => {
+  if (isSealing) return;
+  isSealing = true;
+  try {
+    await act(...values);
+  } finally {
+    isSealing = false;
+  }
+};
+
 /** @param {any} body @param {ReturnType<field>} [now] the field of the passphrase of now @returns {Promise<boolean>} */
 async function seal(path, body, now) {
   const answer = await order(path, body).catch((error) => {
     throw error instanceof TypeError ? new Error(all.stopped) : error;
   });
   if (answer.ok) return true;
-  const { error, waitSeconds } = await answer.json();
+  const { error, waitSeconds } = await answer.json().catch(() => ({ error: { message: words.busy } }));
   if (error || !now) throw new Error(error?.message);
   now.refuse(waitSeconds > 0 ? words.wait(timeSpan(waitSeconds)) : words.wrong);
   now.input.select();
@@ -42,16 +55,16 @@ async function seal(path, body, now) {
 export function protect(state, make) {
   if (state.seal === "elsewhere") return make();
   const { first, boxes, isGood } = twoFields(words.protectHint);
-  const without = button(words.without, () => seal("/seal", {}).then(make).catch((error) => first.refuse(error.message)), { id: "without" });
-  form(words.protect, [el("p", {}, words.protectText), ...boxes, el("p", { class: "hint" }, words.withoutHint)], words.next, async () => {
+  const without = button(words.without, alone(() => seal("/seal", {}).then(make).catch((error) => first.refuse(error.message))), { id: "without" });
+  form(words.protect, [el("p", {}, words.protectText), ...boxes, el("p", { class: "hint" }, words.withoutHint)], words.next, alone(async () => {
     if (isGood() && await seal("/seal", { passphrase: textOf(first) })) await make();
-  }, without);
+  }), without);
   first.input.focus();
 }
 
 /** Nothing else is here until the passphrase is right. @param {boolean} tells whether notices come meanwhile */
 export function unlock(tells) {
-  if (tells && Notification.permission === "granted") tell().catch(() => {});
+  if (tells && Notification.permission === "granted") tell();
   const passphrase = secret(words.passphrase, "passphrase");
   form(words.locked, [el("p", {}, words.lockedText), passphrase.box], words.unlock, async () => {
     if (await seal("/session/unlock", { passphrase: textOf(passphrase) }, passphrase)) location.reload();
@@ -59,14 +72,19 @@ export function unlock(tells) {
   passphrase.input.focus();
 }
 
-/** The daemon says that a message came, and no more. */
+/** The daemon says how many messages wait, and no more. */
 async function tell() {
-  const answer = await raw("/events?consumer=app");
-  if (!answer.ok) return;
-  for await (const part of answer.body.pipeThrough(new TextDecoderStream())) {
-    if (!part.includes("messageReceived") || document.hasFocus()) continue;
-    const notice = new Notification(all.appName, { tag: "locked", renotify: true, body: all.oneNew, icon: new URL("icon.svg", import.meta.url).href });
-    notice.onclick = () => focus();
+  let before = 0;
+  for (;;) {
+    const { state, came } = await about().catch(() => ({ state: "locked", came: before }));
+    // Another window has given the passphrase.
+    if (state !== "locked") return location.reload();
+    if (came > before && !document.hasFocus()) {
+      const notice = new Notification(all.appName, { tag: "locked", renotify: true, body: all.oneNew, icon: new URL("icon.svg", import.meta.url).href });
+      notice.onclick = () => focus();
+    }
+    before = came;
+    await new Promise((go) => setTimeout(go, lookEvery));
   }
 }
 
@@ -76,7 +94,7 @@ export function security(state, minutes, { lock, close, lockAfter: after }) {
   const now = has && secret(words.nowPassphrase, "now");
   const { first, boxes, isGood } = twoFields(words.protectHint);
   const fault = el("p", { class: "fault", role: "alert" });
-  const change = async (body) => {
+  const change = alone(async (body) => {
     fault.replaceChildren(words.sealing);
     try {
       if (await seal("/seal", has ? { ...body, now: textOf(now) } : body, now)) return location.reload();
@@ -84,7 +102,7 @@ export function security(state, minutes, { lock, close, lockAfter: after }) {
     } catch (error) {
       fault.replaceChildren(error.message);
     }
-  };
+  });
   const submit = (event) => {
     event.preventDefault();
     if (isGood()) change({ passphrase: textOf(first) });
@@ -106,7 +124,7 @@ export function security(state, minutes, { lock, close, lockAfter: after }) {
 let watch;
 let touched = Date.now();
 
-/** Locks when nobody was here for so long. @param {string} minutes empty for never @param {() => void} lock */
+/** Locks when nobody was here for so long. @param {string} [minutes] none for never @param {() => void} [lock] */
 export function lockAfter(minutes, lock) {
   clearInterval(watch);
   touched = Date.now();

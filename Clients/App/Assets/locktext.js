@@ -15,6 +15,7 @@ export const words = {
   locked: "Whisper is locked",
   lockedText: "Enter the passphrase of this computer's copy.",
   unlock: "Unlock",
+  busy: "The key is being changed already. Wait a moment.",
   wrong: "That isn't the passphrase.",
   wait: (time) => `That was wrong too often. Try again in ${time}.`,
   security: "Security",

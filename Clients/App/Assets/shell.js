@@ -26,9 +26,7 @@ export function stopped(text, ...more) {
 /** The whole window. @param {boolean} connects whether the daemon is to connect */
 export async function open(state, connects) {
   const { notices, lock: minutes } = await applyLooks();
-  const shell = new Shell(state, connects, notices);
-  if (minutes) shell.lockAfter(minutes);
-  await shell.run();
+  await new Shell(state, connects, notices, state.seal === "passphrase" ? minutes : "").run();
 }
 
 class Shell {
@@ -54,12 +52,15 @@ class Shell {
   #calls;
   #callBar;
   #bannerTimer;
+  /** After which the window locks itself. @type {string} */
+  #minutes;
   /** Loaded once they are wanted. @type {Promise<import("./notices.js").Notices> | undefined} */
   #notices;
 
   /** @param {string} [notices] what notices show */
-  constructor(state, connects, notices) {
+  constructor(state, connects, notices, minutes) {
     this.#state = state;
+    this.#minutes = minutes;
     this.#connects = connects;
     this.#build();
     if (notices) this.#loadNotices(notices);
@@ -112,6 +113,7 @@ class Shell {
         }, () => {});
         this.#readLive();
         this.#readCalls();
+        if (this.#minutes) this.lockAfter(this.#minutes);
       },
       came: (events) => events.forEach((event) => this.#take(event)),
       lost: () => {
@@ -124,6 +126,8 @@ class Shell {
   }
 
   async #end(why) {
+    // A quiet window does not lock the one that is used.
+    if (this.#minutes) (await import("./lock.js")).lockAfter();
     this.#chat?.close?.();
     this.#calls?.then((calls) => calls.close());
     const shows = await this.#notices?.then((notices) => {
@@ -312,18 +316,16 @@ class Shell {
   }
 
   async lockAfter(minutes) {
+    this.#minutes = minutes;
     (await import("./lock.js")).lockAfter(minutes, () => this.#lock(false));
   }
 
-  /** Nobody locks away a call. @param {boolean} [isAsked] */
+  /** Time locks no call away, and nothing that is live. @param {boolean} [isAsked] */
   async #lock(isAsked = true) {
     const calls = await this.#calls;
-    if (calls?.now && !isAsked) return;
-    calls?.close();
+    if (!isAsked && (calls?.now || this.#model.rings || this.#model.live)) return;
     await this.#model.open?.flushDraft();
-    const notices = await this.#notices;
-    notices?.end();
-    sessionStorage.setItem("whisper.notices", notices?.shows ? "yes" : "");
+    sessionStorage.setItem("whisper.notices", (await this.#notices)?.shows ? "yes" : "");
     await lock();
   }
 

@@ -438,6 +438,16 @@ package struct MessageTable: Sendable {
         }
     }
 
+    /// The same without chats that are muted.
+    package func loudUnreadCount() throws(ClientStoreError) -> Int {
+        let sql = """
+            SELECT count(*) FROM messages WHERE NOT is_outgoing AND NOT is_read
+                AND NOT EXISTS (SELECT 1 FROM contacts WHERE id = peer AND group_id IS NULL AND is_muted)
+                AND NOT EXISTS (SELECT 1 FROM chat_marks WHERE chat = group_id AND is_muted)
+            """
+        return try self.store.read { try Int.fetchOne($0, sql: sql) ?? 0 }
+    }
+
     /// How much `unread(with:limit:)` has for each peer.
     package func unreadCounts() throws(ClientStoreError) -> [WhisperID: Int] {
         try self.store.read { database in

@@ -206,6 +206,7 @@ final class AppDoor: HTTPDoor {
         json.add("assets", AppAssets.hash)
         json.add("isOlder", self.about.isOlder)
         json.add("seal", AppSeal.kind(of: core).rawValue)
+        if self.seal.isLocked { json.add("came", Int64(self.seal.came(core))) }
         json.add("files", object: Core.fileBounds) { bounds, json in
             json.add("image", bounds.image)
             json.add("audio", bounds.audio)
@@ -227,8 +228,6 @@ final class AppDoor: HTTPDoor {
         return ["whisper-proof": proof]
     }
 
-    func shown(_ event: [UInt8]) -> [UInt8] { self.seal.isLocked ? AppSeal.blank(event) : event }
-
     func streamBegan() { _ = self.countStream() }
 
     private func countStream() -> Int {
@@ -244,6 +243,12 @@ final class AppDoor: HTTPDoor {
         DispatchQueue.global().asyncAfter(deadline: .now() + Self.eventsKeptFor) { [weak self] in
             guard let self, self.streams.withLock({ $0 }) == number, core.seat(of: consumer) == nil else { return }
             Task { await core.forget(consumer) }
+        }
+        // Nobody is here who could be asked: the page of a closed window keeps no time.
+        guard let minutes = core.hostValue("lock").flatMap({ Int($0) }) else { return }
+        DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(minutes * 60)) { [weak self] in
+            guard let self, self.streams.withLock({ $0 }) == number, core.seat(of: consumer) == nil else { return }
+            _ = self.seal.lock(core)
         }
     }
 }

@@ -10,7 +10,7 @@ final class AppSeal: Sendable {
     static let path = "/seal"
     static let unlockPath = "/session/unlock"
     /// Requests to a page that is locked.
-    static let openPaths: Set<String> = [unlockPath, "/session/end", "/app", "/events"]
+    static let openPaths: Set<String> = [unlockPath, "/session/end", "/app"]
 
     enum Kind: String {
         case none, key, passphrase
@@ -19,9 +19,17 @@ final class AppSeal: Sendable {
     }
 
     private let tries = Mutex(PassphraseTries())
-    private let locked = Mutex(false)
+    private struct State {
+        var isLocked = false
+        /// Messages in chats that are not muted, when it was locked.
+        var unread = 0
+        /// The key is changed. Another change would erase the key file of this one, and a lock would ask for the passphrase of before.
+        var isChanging = false
+    }
 
-    var isLocked: Bool { self.locked.withLock { $0 } }
+    private let state = Mutex(State())
+
+    var isLocked: Bool { self.state.withLock { $0.isLocked } }
 
     static func kind(of core: Core) -> Kind {
         guard !core.isWaiting else { return .passphrase }
@@ -37,6 +45,17 @@ final class AppSeal: Sendable {
     /// `{"passphrase"}`, or nothing for a key file. A passphrase of before stands in `now`.
     func change(_ body: [UInt8], _ core: Core) async -> DoorAnswer {
         guard case .object(let members) = JSONText(body) else { return DoorAnswer(.badRequest) }
+        let begins = self.state.withLock { state in
+            guard !state.isChanging, !state.isLocked else { return false }
+            state.isChanging = true
+            return true
+        }
+        guard begins else { return DoorAnswer(.conflict) }
+        defer { self.state.withLock { $0.isChanging = false } }
+        return await self.change(members, core)
+    }
+
+    private func change(_ members: JSONMembers, _ core: Core) async -> DoorAnswer {
         // It would tell whether a passphrase is right, as often as it is asked.
         guard !core.isWaiting else { return DoorAnswer(.conflict) }
         let folder = core.configuration.folder
@@ -80,21 +99,19 @@ final class AppSeal: Sendable {
     // MARK: Lock
 
     /// From here on sessions take the passphrase alone. The core goes on.
-    /// - Returns: `false` if there is no passphrase.
+    /// - Returns: `false` if there is no passphrase, or it is being changed.
     func lock(_ core: Core) -> Bool {
-        guard Self.kind(of: core) == .passphrase else { return false }
-        self.locked.withLock { $0 = true }
-        return true
+        guard Self.kind(of: core) == .passphrase, !core.isWaiting else { return false }
+        let unread = core.loudUnreadCount
+        return self.state.withLock { state in
+            guard !state.isChanging else { return false }
+            if !state.isLocked { (state.isLocked, state.unread) = (true, unread) }
+            return true
+        }
     }
 
-    /// An event for a locked page: that a message came, without author and text.
-    static func blank(_ event: [UInt8]) -> [UInt8] {
-        guard case .object(let members) = JSONText(event), let inner = members["event"],
-            case .object(let said) = JSONText(inner), said.string("type") == "messageReceived",
-            said["isSilent"] != Array("true".utf8)
-        else { return [] }
-        return Array(#"{"event":{"type":"messageReceived"}}"#.utf8)
-    }
+    /// Messages that a locked page may tell of, and no more of them than that they came.
+    func came(_ core: Core) -> Int { max(core.loudUnreadCount - self.state.withLock { $0.unread }, 0) }
 
     /// Opens the store, if it waits for its passphrase, and lets sessions in again.
     func unlock(_ body: [UInt8], _ core: Core, keepsServer: Bool) async -> DoorAnswer {
@@ -104,7 +121,7 @@ final class AppSeal: Sendable {
         let passphrase = Array(text.utf8)
         guard core.isWaiting else {
             if let refusal = self.refusal(of: passphrase, core) { return refusal }
-            self.locked.withLock { $0 = false }
+            self.state.withLock { $0.isLocked = false }
             return DoorAnswer(.noContent)
         }
         if let wait = self.tries.withLock({ $0.begin() }) { return Self.answer(.tooManyRequests, wait) }

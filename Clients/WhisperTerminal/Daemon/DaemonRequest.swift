@@ -115,6 +115,8 @@ final class DaemonRequest: ChannelDuplexHandler {
     private func serve(_ context: ChannelHandlerContext) {
         guard let head = self.head else { return context.close(promise: nil) }
         let (core, door) = (self.server.core, self.server.door)
+        // The door may have been locked since the header came.
+        if let status = door.refusal(of: head) { return self.refuse(status, context) }
         let stays = door.idle != nil && head.isKeepAlive
         self.isOver = !stays
         let asker = Asker(channel: context.channel, door: door, stays: stays)
@@ -232,7 +234,7 @@ final class DaemonRequest: ChannelDuplexHandler {
         channel.write(HTTPServerResponsePart.head(head), promise: nil)
         var event = first
         while true {
-            let part = HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(bytes: Self.text(of: door.shown(event)))))
+            let part = HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(bytes: Self.text(of: event))))
             guard (try? channel.writeAndFlush(part).wait()) != nil else { return }
             guard let next = seat.nextEvent(until: .now() + DaemonHTTP.streamPause), channel.isActive,
                 door.refusal(of: request) == nil

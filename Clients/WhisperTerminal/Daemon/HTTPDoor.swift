@@ -25,8 +25,6 @@ protocol HTTPDoor: Sendable {
     func allows(consumer: String) -> Bool
     /// Headers of a stream of events, beside those of every answer.
     func streamHeaders(of head: HTTPRequestHead) -> HTTPHeaders
-    /// - Returns: the part of an event that a stream may have now; nothing for a sign of life.
-    func shown(_ event: [UInt8]) -> [UInt8]
     /// A stream of events has begun.
     func streamBegan()
     /// A stream of events has gone.
@@ -79,7 +77,6 @@ extension HTTPDoor {
     var grace: Duration { .zero }
     func allows(consumer: String) -> Bool { true }
     func streamHeaders(of head: HTTPRequestHead) -> HTTPHeaders { [:] }
-    func shown(_ event: [UInt8]) -> [UInt8] { event }
     func streamBegan() {}
 }
 

@@ -8,8 +8,9 @@ enum KeyFile {
     /// - Throws: a `Problem` if others may read it, or it holds no key.
     static func read(_ path: String) throws -> [UInt8] {
         let key = try SecretFile.read(path, for: "key", bytesMax: StoreKey.rawBytes)
-        guard key.count == StoreKey.rawBytes else {
-            throw Problem("The key file \(path) has not \(StoreKey.rawBytes) bytes.")
+        // A power cut while a key was erased leaves zeros.
+        guard key.count == StoreKey.rawBytes, key.contains(where: { $0 != 0 }) else {
+            throw Problem("The key file \(path) holds no key of \(StoreKey.rawBytes) bytes.")
         }
         return key
     }
@@ -32,7 +33,14 @@ enum KeyFile {
     /// Makes the key of a profile that is yet to be made, in its folder. One that is there already is taken.
     static func make(in folder: String) throws -> [UInt8] {
         let path = self.kept(in: folder)
-        if self.isThere(folder) { return try self.read(path) }
+        if self.isThere(folder) {
+            if let key = try? self.read(path) { return key }
+            // The rest of a key that was erased opens nothing.
+            guard !Profile.isSealed(folder) || Profile.keyKind(of: folder) == .passphrase else {
+                return try self.read(path)
+            }
+            try Profile.eraseKey(in: folder)
+        }
         do {
             try FileManager.default.createDirectory(
                 atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])

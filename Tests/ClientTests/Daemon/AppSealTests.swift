@@ -68,7 +68,7 @@ extension AppDoorTests {
 
     @Test func aStoreWaitsForItsPassphrase() async throws {
         let world = try await self.world()
-        let id = try #require(world.core.identity)
+        try #require(world.core.identity != nil)
         #expect(try await self.post(world, "/seal", "{}") == 204)
         #expect(FileManager.default.fileExists(atPath: self.key))
         #expect(try await self.post(world, "/seal", #"{"passphrase":"right"}"#) == 204)
@@ -90,33 +90,55 @@ extension AppDoorTests {
         #expect(try await self.post(again, "/session/unlock", #"{"passphrase":"wrong"}"#) == 403)
         #expect(waiting.isWaiting)
         #expect(try await self.post(again, "/session/unlock", #"{"passphrase":"right"}"#) == 204)
-        #expect(waiting.identity == id)
+        #expect(waiting.identity != nil && !waiting.isWaiting)
         #expect(!FileManager.default.fileExists(atPath: self.key))
         await again.http.close()
         await waiting.close()
     }
 
-    @Test func aStreamThatIsOpenGoesBlank() async throws {
+    /// A window that is open asks again when its stream has ended, and is told of the lock.
+    @Test func theLockEndsAStreamThatIsOpen() async throws {
         let world = try await self.world()
         #expect(try await self.post(world, "/seal", #"{"passphrase":"right"}"#) == 204)
         let stream = try await self.opened(world)
         _ = await Blocking.run { stream.read(until: "isKnown") }
         #expect(try await self.post(world, "/session/end", #"{"lock":true}"#) == 204)
-        _ = await world.core.perform("connect")
-        let text = await Blocking.run { stream.read(until: ":\n\n") }
-        #expect(text.contains(":\n\n") && !text.contains("connection"), "\(text)")
+        let rest = await Blocking.run { stream.read() }
+        #expect(!rest.contains("connection"), "\(rest)")
         Glibc.close(stream.descriptor)
+        let get = world.headers(isPost: false)
+        #expect(try await self.status(world, "GET /events?consumer=app", get) == 423)
+        #expect(try await self.exchange(world, "GET /app", get).contains(#""came":0"#))
         await world.http.close()
         await world.core.close()
     }
 
-    /// A locked page hears that something came, and not what.
-    @Test func aLockedStreamIsBlank() {
-        let told = #"{"seq":7,"event":{"type":"messageReceived","message":{"text":"mat"},"isSilent":false}}"#
-        let blank = String(decoding: AppSeal.blank(Array(told.utf8)), as: UTF8.self)
-        #expect(blank == #"{"event":{"type":"messageReceived"}}"#)
-        for event in [
-            told.replacing("false", with: "true"), #"{"seq":8,"event":{"type":"requestReceived","name":"Bob"}}"#, "",
-        ] { #expect(AppSeal.blank(Array(event.utf8)) == []) }
+    /// Nobody is there whose page could keep the time.
+    @Test func aWindowThatWasClosedIsLockedByTheDaemon() async throws {
+        let world = try await self.world()
+        #expect(try await self.post(world, "/seal", #"{"passphrase":"right"}"#) == 204)
+        _ = await world.core.perform(#"host_set {"key":"lock","value":"0"}"#)
+        let stream = try await self.opened(world)
+        _ = await Blocking.run { stream.read(until: "isKnown") }
+        Glibc.close(stream.descriptor)
+        let get = world.headers(isPost: false)
+        while try await !self.exchange(world, "GET /app", get).contains(#""state":"locked""#) {
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        await world.http.close()
+        await world.core.close()
+    }
+
+    /// One of them takes place, whole. The other's key file would be erased by the first one.
+    @Test func ofTwoChangesOfTheKeyOneIsRefused() async throws {
+        let world = try await self.world()
+        async let first = self.post(world, "/seal", #"{"passphrase":"right"}"#)
+        async let second = self.post(world, "/seal", "{}")
+        let answers = try await [first, second]
+        #expect(answers.contains(204), "\(answers)")
+        // The key of the store is the person's, or it is there.
+        #expect([.key, .passphrase].contains(AppSeal.kind(of: world.core)), "\(answers)")
+        await world.http.close()
+        await world.core.close()
     }
 }
