@@ -339,10 +339,16 @@ public final class Core: Sendable {
         return try? opened.store.hostValues().first { $0.key == key }?.value
     }
 
-    /// Messages that are not read, in chats that are not muted.
-    package var loudUnreadCount: Int {
+    /// The number of the newest message; 0 if there is none, or the store is not open.
+    package var newestNumber: Int64 {
         guard case .open(let opened) = self.phase.withLock({ $0 }) else { return 0 }
-        return (try? opened.store.messages.loudUnreadCount()) ?? 0
+        return (try? opened.store.messages.newestNumber()) ?? 0
+    }
+
+    /// Messages behind a number that are not read, in chats that are not muted.
+    package func loudUnreadCount(after number: Int64) -> Int {
+        guard case .open(let opened) = self.phase.withLock({ $0 }) else { return 0 }
+        return (try? opened.store.messages.loudUnreadCount(after: number)) ?? 0
     }
 
     /// Opens the store of a waiting core. It does not connect.

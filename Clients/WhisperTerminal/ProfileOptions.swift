@@ -207,7 +207,7 @@ struct ProfileOptions: ParsableArguments {
         case .inUse(let process): self.inUse(by: process)
         case .wrongKey where Profile.keyKind(of: self.folder) == .passphrase:
             Problem(
-                "The profile \"\(self.profile)\" is sealed with a passphrase, and this command has not got it. "
+                "The profile \"\(self.profile)\" is sealed with a passphrase, and this command did not get the right one. "
                     + "Open it with `whisper app`, or run the command at a terminal.")
         case .wrongKey: Problem("The profile \"\(self.profile)\" is sealed with a key that this command does not have.")
         case .notADatabase: Problem("The store of the profile \"\(self.profile)\" is no database.")

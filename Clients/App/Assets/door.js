@@ -57,8 +57,7 @@ const checked = (answer) => {
     throw new Ended();
   }
   if (answer.status === 423) {
-    isOver = true;
-    location.reload();
+    goLocked();
     throw new Ended();
   }
   return answer;
@@ -81,13 +80,17 @@ export async function leave(quit) {
 /** A change of the session or of the store's key. @param {string} path @param {any} body */
 export const order = async (path, body) => checked(await post(path, body));
 
-/** The page goes, and the next one takes the passphrase alone. */
 export async function lock() {
   const answer = await order("/session/end", { lock: true });
-  if (!answer.ok) return;
+  if (answer.ok) goLocked();
+}
+
+/** The page goes, and the next one takes the passphrase alone. A call is closed before: it would ask whether to stay. */
+function goLocked() {
   isOver = true;
+  over("locked");
   history.replaceState(null, "", "/");
-  location.reload();
+  setTimeout(() => location.reload());
 }
 
 /** A request for bytes, or with them. @param {string} path @param {RequestInit} [options] */
@@ -142,7 +145,7 @@ export async function ask(method, params = {}) {
  * @property {() => void} began a stream has begun; events that are not kept may be missing
  * @property {(events: any[]) => void} came in their order, once per frame
  * @property {() => void} lost
- * @property {(why: "busy" | "taken" | "ended") => void} over another window has the stream, or there is no session
+ * @property {(why: "busy" | "taken" | "ended" | "locked") => void} over another window has the stream, or there is no session, or a locked one
  */
 
 /** Reads events until the stream is over. @param {Reader} reader @param {boolean} takes from another window */

@@ -1,6 +1,7 @@
 // The passphrase: for the first time, to come in, and in the settings. Loaded with the first of them.
-import { about, order, rpc } from "./door.js";
+import { about, Ended, order, rpc } from "./door.js";
 import { choice } from "./dialogs.js";
+import { stopped } from "./shell.js";
 import { words } from "./locktext.js";
 import { timeSpan, words as all } from "./text.js";
 import { button, dialog, el, field, form } from "./view.js";
@@ -41,6 +42,7 @@ const alone = (act) => async (...values) => {
 /** @param {any} body @param {ReturnType<field>} [now] the field of the passphrase of now @returns {Promise<boolean>} */
 async function seal(path, body, now) {
   const answer = await order(path, body).catch((error) => {
+    if (error instanceof Ended) stopped(all.stopped);
     throw error instanceof TypeError ? new Error(all.stopped) : error;
   });
   if (answer.ok) return true;
@@ -62,9 +64,9 @@ export function protect(state, make) {
   first.input.focus();
 }
 
-/** Nothing else is here until the passphrase is right. @param {boolean} tells whether notices come meanwhile */
-export function unlock(tells) {
-  if (tells && Notification.permission === "granted") tell();
+/** Nothing else is here until the passphrase is right. @param {boolean} isLocked the store is open, and only the page is not */
+export function unlock(isLocked) {
+  if (isLocked) tell();
   const passphrase = secret(words.passphrase, "passphrase");
   form(words.locked, [el("p", {}, words.lockedText), passphrase.box], words.unlock, async () => {
     if (await seal("/session/unlock", { passphrase: textOf(passphrase) }, passphrase)) location.reload();
@@ -74,12 +76,14 @@ export function unlock(tells) {
 
 /** The daemon says how many messages wait, and no more. */
 async function tell() {
+  const tells = sessionStorage.getItem("whisper.notices") && Notification.permission === "granted";
   let before = 0;
   for (;;) {
-    const { state, came } = await about().catch(() => ({ state: "locked", came: before }));
+    const { state, came } = await about().catch((error) => ({ state: error instanceof Ended ? "ended" : "locked", came: before }));
+    if (state === "ended") return stopped(all.stopped);
     // Another window has given the passphrase.
     if (state !== "locked") return location.reload();
-    if (came > before && !document.hasFocus()) {
+    if (tells && came > before && !document.hasFocus()) {
       const notice = new Notification(all.appName, { tag: "locked", renotify: true, body: all.oneNew, icon: new URL("icon.svg", import.meta.url).href });
       notice.onclick = () => focus();
     }
@@ -126,8 +130,8 @@ let touched = Date.now();
 
 /** Locks when nobody was here for so long. @param {string} [minutes] none for never @param {() => void} [lock] */
 export function lockAfter(minutes, lock) {
-  clearInterval(watch);
-  touched = Date.now();
+  if (!watch) touched = Date.now();
+  watch = clearInterval(watch);
   if (!minutes) return;
   for (const type of ["keydown", "pointerdown", "pointermove", "wheel"]) addEventListener(type, touch, { capture: true, passive: true });
   // A computer that slept has no timers meanwhile.

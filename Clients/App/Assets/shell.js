@@ -1,6 +1,6 @@
 // The window: list at one side, chat at the other, and what must be said about the connection.
 import { ChatView } from "./chat.js";
-import { leave, lock, read, rpc, seated } from "./door.js";
+import { about, leave, lock, read, rpc, seated } from "./door.js";
 import { applyLooks } from "./looks.js";
 import { chatOf, Model, Open } from "./model.js";
 import { called, gist, timeInList, words } from "./text.js";
@@ -25,9 +25,12 @@ export function stopped(text, ...more) {
 
 /** The whole window. @param {boolean} connects whether the daemon is to connect */
 export async function open(state, connects) {
-  const { notices, lock: minutes } = await applyLooks();
-  await new Shell(state, connects, notices, state.seal === "passphrase" ? minutes : "").run();
+  const looks = await applyLooks();
+  await new Shell(state, connects, looks.notices, minutesOf(state, looks)).run();
 }
+
+/** After which the window locks itself; none without a passphrase. */
+const minutesOf = (state, looks) => (state.seal === "passphrase" ? looks.lock : "");
 
 class Shell {
   #state;
@@ -126,16 +129,20 @@ class Shell {
   }
 
   async #end(why) {
-    // A quiet window does not lock the one that is used.
-    if (this.#minutes) (await import("./lock.js")).lockAfter();
     this.#chat?.close?.();
     this.#calls?.then((calls) => calls.close());
     const shows = await this.#notices?.then((notices) => {
       notices.end();
       return notices.shows;
     });
+    if (why === "locked") return;
+    // A quiet window does not lock the one that is used.
+    if (this.#minutes) (await import("./lock.js")).lockAfter();
     if (why === "ended") return stopped(words.stopped);
-    const here = button(words.useHere, () => {
+    const here = button(words.useHere, async () => {
+      // The other window may have changed both.
+      const [state, looks] = await Promise.all([about(), applyLooks()]);
+      [this.#state, this.#minutes] = [state, minutesOf(state, looks)];
       this.#chat = null;
       this.#live = this.#calls = undefined;
       this.#model = new Model(() => draw(this.#draw));

@@ -15,7 +15,7 @@ async function run() {
   }
   sessionStorage.removeItem(reloaded);
   if (["needsPassphrase", "locked"].includes(state.state)) {
-    return (await import("./lock.js")).unlock(state.state === "locked" && sessionStorage.getItem("whisper.notices"));
+    return (await import("./lock.js")).unlock(state.state === "locked");
   }
   if (state.state !== "open") {
     const { chooseServer, welcome } = await import("./first.js");

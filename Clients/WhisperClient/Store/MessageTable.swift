@@ -438,14 +438,19 @@ package struct MessageTable: Sendable {
         }
     }
 
-    /// The same without chats that are muted.
-    package func loudUnreadCount() throws(ClientStoreError) -> Int {
+    /// The number of the newest message; 0 if there is none.
+    package func newestNumber() throws(ClientStoreError) -> Int64 {
+        try self.store.read { try Int64.fetchOne($0, sql: "SELECT max(number) FROM messages") ?? 0 }
+    }
+
+    /// The same behind a number, without chats that are muted.
+    package func loudUnreadCount(after number: Int64) throws(ClientStoreError) -> Int {
         let sql = """
-            SELECT count(*) FROM messages WHERE NOT is_outgoing AND NOT is_read
+            SELECT count(*) FROM messages WHERE NOT is_outgoing AND NOT is_read AND number > ?
                 AND NOT EXISTS (SELECT 1 FROM contacts WHERE id = peer AND group_id IS NULL AND is_muted)
                 AND NOT EXISTS (SELECT 1 FROM chat_marks WHERE chat = group_id AND is_muted)
             """
-        return try self.store.read { try Int.fetchOne($0, sql: sql) ?? 0 }
+        return try self.store.read { try Int.fetchOne($0, sql: sql, arguments: [number]) ?? 0 }
     }
 
     /// How much `unread(with:limit:)` has for each peer.

@@ -15,6 +15,8 @@ final class AppDoor: HTTPDoor {
     static let keyName = "whisper-key"
     /// How long the events of a window that has gone are kept for it.
     static let eventsKeptFor = DispatchTimeInterval.seconds(60)
+    /// After the end of a window's stream the daemon locks it.
+    private static let lockMinutes = 0...24 * 60
 
     /// The port is 0 until the door listens.
     private let place: Mutex<AppAddress>
@@ -245,8 +247,11 @@ final class AppDoor: HTTPDoor {
             Task { await core.forget(consumer) }
         }
         // Nobody is here who could be asked: the page of a closed window keeps no time.
-        guard let minutes = core.hostValue("lock").flatMap({ Int($0) }) else { return }
-        DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(minutes * 60)) { [weak self] in
+        guard let minutes = core.hostValue("lock").flatMap({ Int($0) }), Self.lockMinutes.contains(minutes) else {
+            return
+        }
+        // The time of a computer that sleeps counts.
+        DispatchQueue.global().asyncAfter(wallDeadline: .now() + .seconds(minutes * 60)) { [weak self] in
             guard let self, self.streams.withLock({ $0 }) == number, core.seat(of: consumer) == nil else { return }
             _ = self.seal.lock(core)
         }

@@ -21,8 +21,8 @@ final class AppSeal: Sendable {
     private let tries = Mutex(PassphraseTries())
     private struct State {
         var isLocked = false
-        /// Messages in chats that are not muted, when it was locked.
-        var unread = 0
+        /// The newest message when it was locked.
+        var newest: Int64 = 0
         /// The key is changed. Another change would erase the key file of this one, and a lock would ask for the passphrase of before.
         var isChanging = false
     }
@@ -102,16 +102,16 @@ final class AppSeal: Sendable {
     /// - Returns: `false` if there is no passphrase, or it is being changed.
     func lock(_ core: Core) -> Bool {
         guard Self.kind(of: core) == .passphrase, !core.isWaiting else { return false }
-        let unread = core.loudUnreadCount
+        let newest = core.newestNumber
         return self.state.withLock { state in
             guard !state.isChanging else { return false }
-            if !state.isLocked { (state.isLocked, state.unread) = (true, unread) }
+            if !state.isLocked { (state.isLocked, state.newest) = (true, newest) }
             return true
         }
     }
 
     /// Messages that a locked page may tell of, and no more of them than that they came.
-    func came(_ core: Core) -> Int { max(core.loudUnreadCount - self.state.withLock { $0.unread }, 0) }
+    func came(_ core: Core) -> Int { core.loudUnreadCount(after: self.state.withLock { $0.newest }) }
 
     /// Opens the store, if it waits for its passphrase, and lets sessions in again.
     func unlock(_ body: [UInt8], _ core: Core, keepsServer: Bool) async -> DoorAnswer {
