@@ -21,17 +21,21 @@ package enum Reaction: Sendable {
 package final class RequestWorker: Sendable {
     private let bus: any JobBus & NoticeBus
     private let worker: StreamWorker
+    private let frameAgeMax: Duration
     private let logger: Logger
 
     /// - Parameters:
+    ///   - frameAgeMax: a client's frame that is older is acknowledged without an answer.
     ///   - consumer: its name in the group. Requests held before a crash are claimed after `bounds.claimIdle`.
     ///   - slots: requests handled at a time.
     ///   - depth: told the number of requests in the stream, as often as abandoned ones are looked for.
     package init(
         bus: any JobBus & NoticeBus, stream: StreamName<ServiceRequest>, group: String, consumer: String,
-        bounds: StreamConsumer.Bounds, slots: Int, depth: (@Sendable (Int) -> Void)? = nil, logger: Logger
+        bounds: StreamConsumer.Bounds, slots: Int, frameAgeMax: Duration = ClusterLimits.frameAgeMax,
+        depth: (@Sendable (Int) -> Void)? = nil, logger: Logger
     ) {
         self.bus = bus
+        self.frameAgeMax = frameAgeMax
         self.worker = StreamWorker(
             StreamConsumer(
                 bus: bus, stream: stream.name, group: group, name: consumer, bounds: bounds, measuresAges: true,
@@ -49,7 +53,7 @@ package final class RequestWorker: Sendable {
         _ handle: @escaping @Sendable (ServiceRequest, _ end: ContinuousClock.Instant) async -> Reaction
     ) async {
         await self.worker.run { entries, consumer in
-            entries.map { (entry: $0, end: .now + ClusterLimits.frameAgeMax - consumer.age(of: $0.id)) }
+            entries.map { (entry: $0, end: .now + self.frameAgeMax - consumer.age(of: $0.id)) }
         } work: {
             await self.serve($0.entry, until: $0.end, handle)
         }

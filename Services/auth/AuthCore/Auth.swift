@@ -35,7 +35,7 @@ package struct Auth: Sendable {
     package init(
         pool: PostgresPool, bus: any Bus, instance: Int, operators: any OperatorRecords, rates: RateTable = RateTable(),
         trustedProxies: TrustedProxies = [], configuration: AuthConfiguration = AuthConfiguration(),
-        clock: ServiceClock = .real, logger: Logger
+        frameAgeMax: Duration = ClusterLimits.frameAgeMax, clock: ServiceClock = .real, logger: Logger
     ) {
         let sessions = SessionTable(pool)
         let directory = SessionDirectory(sessions, keys: bus, clock: clock, logger: logger)
@@ -58,7 +58,7 @@ package struct Auth: Sendable {
             operators: operators, directory: directory, logger: logger)
         let metrics = AuthMetrics()
         self.consumer = RequestConsumer(
-            bus: bus, handler: handler, instance: instance, metrics: metrics, logger: logger)
+            bus: bus, handler: handler, instance: instance, frameAgeMax: frameAgeMax, metrics: metrics, logger: logger)
         self.sessionSweep = ExpirySweep(sessions, clock: clock, logger: logger)
         self.countSessions = Self.counting(
             sessions, of: pool, usually: configuration.registration, metrics, clock: clock)

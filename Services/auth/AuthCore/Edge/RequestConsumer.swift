@@ -16,9 +16,10 @@ package struct RequestConsumer: Sendable {
     /// - Parameters:
     ///   - instance: the number of this process among those of its service: what it held before a crash it holds again.
     ///   - claimIdle: see `AuthLimits.claimIdle`.
+    ///   - frameAgeMax: a client's frame that is older gets no answer.
     package init(
         bus: any JobBus & NoticeBus, handler: RequestHandler, instance: Int, claimIdle: Duration = AuthLimits.claimIdle,
-        metrics: AuthMetrics = AuthMetrics(), logger: Logger
+        frameAgeMax: Duration = ClusterLimits.frameAgeMax, metrics: AuthMetrics = AuthMetrics(), logger: Logger
     ) {
         self.handler = handler
         self.metrics = metrics
@@ -27,7 +28,8 @@ package struct RequestConsumer: Sendable {
             bounds: .init(
                 claimIdle: claimIdle, claimEvery: AuthLimits.claimEvery, takeMax: AuthLimits.jobsInFlightMax,
                 takeBlockMax: AuthLimits.takeBlockMax, retryPause: AuthLimits.busPause),
-            slots: AuthLimits.jobsInFlightMax, depth: { metrics.busDepth.set($0) }, logger: logger)
+            slots: AuthLimits.jobsInFlightMax, frameAgeMax: frameAgeMax, depth: { metrics.busDepth.set($0) },
+            logger: logger)
     }
 
     /// Jobs taken and not done yet.
