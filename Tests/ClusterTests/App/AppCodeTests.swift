@@ -112,24 +112,7 @@ extension AppCluster {
         try await AppWindow.two { ann, bob in
             let (annID, bobID) = (try await ann.id, try await bob.id)
             try await bob.browser.allowNotifications()
-            try await bob.browser.value(
-                of: """
-                    window.notices = [];
-                    const Own = window.Notification;
-                    window.Notification = class extends Own {
-                        constructor(title, options) {
-                            super(title, options);
-                            window.notices.push(`${title}: ${options.body}`);
-                            window.latest = this;
-                        }
-                        close() {
-                            super.close();
-                            window.notices.push("seen");
-                        }
-                    };
-                    window.isHere = false;
-                    document.hasFocus = () => window.isHere;
-                    """)
+            try await bob.browser.value(of: AppWindow.recordingNotices)
             func notices(_ wanted: [String]) async throws {
                 try await bob.shows("notices \(wanted)") {
                     try await bob.browser.value(of: "return window.notices").elements.compactMap(\.string) == wanted

@@ -230,18 +230,7 @@ extension AppWindow {
         try await self.browser.click("#notices option[value='text']")
         try await self.browser.press("\u{E00C}")
         try await self.shows("the choice") { try await self.ask("host_get").contains(#""value":"text""#) }
-        try await self.browser.runBeforePages(
-            """
-            window.notices = [];
-            const Own = window.Notification;
-            window.Notification = class extends Own {
-                constructor(title, options) {
-                    super(title, options);
-                    window.notices.push(`${title}: ${options.body}`);
-                }
-            };
-            document.hasFocus = () => false;
-            """)
+        try await self.browser.runBeforePages(Self.recordingNotices)
     }
 
     /// The answer to `GET /app`.

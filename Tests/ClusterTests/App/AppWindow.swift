@@ -138,6 +138,25 @@ struct AppWindow {
 
     func choose(_ files: String) async throws { try await self.browser.value(of: Self.choosing(files)) }
 
+    /// A script that keeps the notices of a page in `window.notices`, and has it looked away from.
+    static let recordingNotices = """
+        window.notices = [];
+        const Own = window.Notification;
+        window.Notification = class extends Own {
+            constructor(title, options) {
+                super(title, options);
+                window.notices.push(`${title}: ${options.body}`);
+                window.latest = this;
+            }
+            close() {
+                super.close();
+                window.notices.push("seen");
+            }
+        };
+        window.isHere = false;
+        document.hasFocus = () => window.isHere;
+        """
+
     // MARK: What it shows
 
     func texts(_ selector: String) async throws -> [String] {
