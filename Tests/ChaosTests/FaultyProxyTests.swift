@@ -113,6 +113,17 @@ import Testing
         }
     }
 
+    /// Else a connection that is cut here would end for its peer when the program has ended.
+    @Test func aProgramInheritsNoConnection() async throws {
+        try await self.withEcho { _, client in
+            client.say("x")
+            try await client.hears("x")
+            let open = try Run("/bin/sh", "-c", "exec ls -l /proc/self/fd").output
+            #expect(open.contains("0 -> /dev/null"))
+            #expect(!open.contains("socket:"))
+        }
+    }
+
     private func echoes(through proxy: FaultyProxy, _ text: String, expecting: Bool) async throws {
         let client = try await Talker.connect(to: proxy.port)
         client.say(text)

@@ -149,51 +149,17 @@ extension ExitStatus {
     }
 }
 
-// Two calls of glibc (2.29 and 2.34) that its Swift module does not show.
-private typealias FileActions = UnsafeMutablePointer<posix_spawn_file_actions_t>
-private let addCloseFrom = unsafeBitCast(
-    dlsym(nil, "posix_spawn_file_actions_addclosefrom_np"), to: (@convention(c) (FileActions, Int32) -> Int32).self)
-private let addChangeFolder = unsafeBitCast(
-    dlsym(nil, "posix_spawn_file_actions_addchdir_np"),
-    to: (@convention(c) (FileActions, UnsafePointer<CChar>) -> Int32).self)
-
-/// Starts the program in a process group of its own, with no inherited descriptor, signal mask or handler.
+/// Starts the program in a process group of its own.
 private func spawn(_ command: Command) throws(LaunchError) -> pid_t {
-    var files = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&files)
-    defer { posix_spawn_file_actions_destroy(&files) }
-    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0)
-    posix_spawn_file_actions_addopen(&files, 1, command.log, O_WRONLY | O_CREAT | O_APPEND, 0o644)
-    posix_spawn_file_actions_adddup2(&files, 1, 2)
-    _ = addCloseFrom(&files, 3)
-    if let folder = command.openFolder {
-        posix_spawn_file_actions_addopen(&files, Command.openFolderDescriptor, folder, O_RDONLY | O_DIRECTORY, 0)
-    }
-    if let folder = command.folder { _ = addChangeFolder(&files, folder) }
-
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    var none = sigset_t()
-    sigemptyset(&none)
-    var all = sigset_t()
-    sigfillset(&all)
-    posix_spawnattr_setsigmask(&attributes, &none)
-    posix_spawnattr_setsigdefault(&attributes, &all)
-    posix_spawnattr_setpgroup(&attributes, 0)
-    let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP
-    posix_spawnattr_setflags(&attributes, Int16(flags))
-
     let environment = Command.basicEnvironment.merging(command.environment) { $1 }
-    let words = command.mortal
-    var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
-    var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
-    defer { for pointer in arguments + variables { free(pointer) } }
-
-    var pid: pid_t = 0
-    let result = posix_spawn(&pid, words[0], &files, &attributes, &arguments, &variables)
-    guard result == 0 else {
-        throw .refused(program: command.program, reason: String(cString: strerror(result)))
+    return try Spawn.start(command.mortal, environment: environment, inOwnGroup: true) { files in
+        posix_spawn_file_actions_addopen(files, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(files, 1, command.log, O_WRONLY | O_CREAT | O_APPEND, 0o644)
+        posix_spawn_file_actions_adddup2(files, 1, 2)
+        Spawn.closeOthers(files)
+        if let folder = command.openFolder {
+            posix_spawn_file_actions_addopen(files, Command.openFolderDescriptor, folder, O_RDONLY | O_DIRECTORY, 0)
+        }
+        if let folder = command.folder { Spawn.changeFolder(files, to: folder) }
     }
-    return pid
 }
