@@ -107,7 +107,7 @@ enum DaemonFiles {
             "content-type": DoorAnswer.bytes, "content-length": "\(file.size)", "content-security-policy": "sandbox",
         ])
         if !stays { answer.headers.add(name: "connection", value: "close") }
-        channel.write(HTTPServerResponsePart.head(answer), promise: nil)
+        try await DaemonRequest.begin(answer, on: channel).get()
         while let piece = try await file.next() {
             // It waits for a slow reader.
             try await channel.writeAndFlush(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(bytes: piece)))).get()

@@ -231,7 +231,7 @@ final class DaemonRequest: ChannelDuplexHandler {
         var head = HTTPResponseHead(version: .http1_1, status: .ok, headers: door.headers)
         head.headers.add(contentsOf: ["content-type": "text/event-stream", "connection": "close"])
         head.headers.add(contentsOf: door.streamHeaders(of: request))
-        channel.write(HTTPServerResponsePart.head(head), promise: nil)
+        guard (try? Self.begin(head, on: channel).wait()) != nil else { return }
         var event = first
         while true {
             let part = HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(bytes: Self.text(of: event))))
@@ -262,13 +262,23 @@ final class DaemonRequest: ChannelDuplexHandler {
         if !asker.stays { head.headers.add(name: "connection", value: "close") }
         if answer.status != .noContent { head.headers.add(name: "content-length", value: "\(answer.body.count)") }
         if !answer.body.isEmpty { head.headers.add(name: "content-type", value: answer.type) }
-        channel.write(HTTPServerResponsePart.head(head), promise: nil)
-        if !answer.body.isEmpty {
-            channel.write(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(bytes: answer.body))), promise: nil)
+        self.begin(head, on: channel).whenSuccess {
+            if !answer.body.isEmpty {
+                channel.write(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(bytes: answer.body))), promise: nil)
+            }
+            channel.writeAndFlush(HTTPServerResponsePart.end(nil)).whenComplete { _ in
+                guard asker.stays else { return channel.close(promise: nil) }
+                channel.pipeline.fireUserInboundEventTriggered(IsAnswered())
+            }
         }
-        channel.writeAndFlush(HTTPServerResponsePart.end(nil)).whenComplete { _ in
-            guard asker.stays else { return channel.close(promise: nil) }
-            channel.pipeline.fireUserInboundEventTriggered(IsAnswered())
+    }
+
+    /// Begins an answer, unless the connection has ended. SwiftNIO answers a request that breaks off by itself, and closes: an
+    /// answer of ours would be a second one.
+    static func begin(_ head: HTTPResponseHead, on channel: any Channel) -> EventLoopFuture<Void> {
+        channel.eventLoop.submit {
+            guard channel.isActive else { throw ChannelError.ioOnClosedChannel }
+            channel.write(HTTPServerResponsePart.head(head), promise: nil)
         }
     }
 }
