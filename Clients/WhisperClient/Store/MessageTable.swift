@@ -371,6 +371,17 @@ package struct MessageTable: Sendable {
         }
     }
 
+    /// The number of a message, by which `page` finds its place.
+    /// - Parameter sender: nil for one of ours.
+    package func number(of id: UUIDText, from sender: WhisperID?) throws(ClientStoreError) -> Int64? {
+        let (whose, sender) = sender.map { ("is_outgoing = 0 AND peer = ?", ["\($0)"]) } ?? ("is_outgoing", [])
+        return try self.store.read { database in
+            try Int64.fetchOne(
+                database, sql: "SELECT number FROM messages WHERE id_key = ? AND \(whose)",
+                arguments: StatementArguments([Self.key(id)] + sender))
+        }
+    }
+
     /// The latest messages with a peer, oldest first. Mail to a group is none of them.
     package func messages(with peer: WhisperID, limit: Int) throws(ClientStoreError) -> [Message] {
         try self.store.read { database in
