@@ -75,14 +75,30 @@ struct ChatWords {
     }
 
     func text(of note: ChatNote) -> String {
+        let actor = note.person.map(self.subject)
         switch note.kind {
-        case .timer(let seconds): return self.timer(by: note.person, seconds: seconds)
+        case .timer(let seconds): return "\(actor ?? ""): \(ChatTimer.sentence(seconds: seconds))"
         case .call(let call):
             let kind = call.isVideo ? "video call" : "voice call"
-            let name = note.person == self.ownID ? "You" : self.name(note.person)
             let missed = call.outcome == .missed ? "missed " : ""
-            return "\(timeOfDay(note.time)) \(name): \(missed)\(kind)\(Self.end(of: call))"
+            return "\(timeOfDay(note.time)) \(actor ?? ""): \(missed)\(kind)\(Self.end(of: call))"
+        case .added(let members):
+            return actor.map { "\($0) added \(self.objects(members))" } ?? "\(self.subjects(members)) joined"
+        case .removed(let members) where note.person == nil || members == [note.person]:
+            return "\(self.subjects(members)) left"
+        case .removed(let members): return "\(actor ?? "") removed \(self.objects(members))"
+        case .title(let title):
+            let name = harmlessLine(title)
+            return actor.map { "\($0) named the group \(name)" } ?? "The group is called \(name) now"
         }
+    }
+
+    private func subject(_ person: WhisperID) -> String { person == self.ownID ? "You" : self.name(person) }
+
+    private func subjects(_ people: [WhisperID]) -> String { people.map(self.subject).joined(separator: ", ") }
+
+    private func objects(_ people: [WhisperID]) -> String {
+        people.map { $0 == self.ownID ? "you" : self.name($0) }.joined(separator: ", ")
     }
 
     private static func end(of call: CallNote) -> String {
@@ -99,7 +115,7 @@ struct ChatWords {
 
     /// Somebody has set the timer of the chat.
     func timer(by person: WhisperID, seconds: Int64) -> String {
-        "\(person == self.ownID ? "You" : self.name(person)): \(ChatTimer.sentence(seconds: seconds))"
+        "\(self.subject(person)): \(ChatTimer.sentence(seconds: seconds))"
     }
 
     /// - Returns: `nil` if nobody is new among the people whose apps keep what should disappear.

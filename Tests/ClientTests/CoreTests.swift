@@ -47,11 +47,12 @@ import Testing
 
     /// The next event of a type. Each event on the way is what its definition declares.
     func next(
-        _ core: Core, _ type: String, _ isIt: (JSON) -> Bool = { _ in true }
+        _ core: Core, _ type: String, sourceLocation: SourceLocation = #_sourceLocation,
+        _ isIt: (JSON) -> Bool = { _ in true }
     ) async throws -> (event: JSON, number: Int64?) {
         while true {
             let text = try #require(await core.nextEvent(within: .seconds(30)), "the core was closed")
-            try #require(!text.isEmpty, "no event \(type)")
+            try #require(!text.isEmpty, "no event \(type)", sourceLocation: sourceLocation)
             let envelope = try JSON(parsing: Array(text.utf8))
             let event = try #require(envelope["event"])
             let definition = try #require(EventDefinition.all.first { $0.type == event["type"]?.string })

@@ -112,6 +112,44 @@ extension CoreTests {
         await self.close(cores)
     }
 
+    /// Each change is a line of the history. Of several that happened while somebody was away nobody says whose each was.
+    @Test func changesOfAGroupStandInItsHistory() async throws {
+        let (cores, ids, group) = try await self.three()
+        let (ann, bob, carol) = (cores[0], cores[1], cores[2])
+        func notes(_ core: Core) async throws -> [String] {
+            let page = try await self.perform(core, #"chat_get {"chat":"\#(group)"}"#)
+            return (page["notes"]?.elements ?? []).map { note in
+                let members = note["members"]?.elements.compactMap { $0.string.flatMap(ids.firstIndex) } ?? []
+                let from = note["from"]?.string.flatMap(ids.firstIndex).map { "\($0) " } ?? ""
+                return "\(from)\(note["kind"]?.string ?? "") \(note["title"]?.string ?? "\(members)")"
+            }
+        }
+        for core in cores { #expect(try await notes(core) == ["0 added [1, 2]"]) }
+        try await self.perform(ann, #"group_update {"groupId":"\#(group)","title":"Walking"}"#)
+        for core in [bob, carol] {
+            _ = try await self.next(core, "groupChanged") { $0["group"]?["title"]?.string == "Walking" }
+        }
+        try await self.perform(carol, #"group_leave {"groupId":"\#(group)"}"#)
+        for core in [ann, bob] { _ = try await self.next(core, "groupChanged") { $0["removed"]?.elements.count == 1 } }
+        let seen = ["0 added [1, 2]", "0 title Walking", "2 removed [2]"]
+        for core in cores { #expect(try await notes(core) == seen) }
+        // The list says what is now.
+        await bob.close()
+        try await self.perform(ann, #"group_update {"groupId":"\#(group)","add":["\#(ids[2])"]}"#)
+        _ = try await self.next(carol, "groupChanged") { $0["added"]?.elements.count == 1 }
+        try await self.perform(ann, #"group_update {"groupId":"\#(group)","title":"Hills"}"#)
+        _ = try await self.next(carol, "groupChanged") { $0["group"]?["title"]?.string == "Hills" }
+        self.server.forgetGroupEvents()
+        self.server.forgetSessions()
+        let later = try self.open("bob")
+        try await self.perform(later, #"events_subscribe {"consumer":"app"}"#)
+        try await self.online(later)
+        _ = try await self.next(later, "groupChanged") { $0["group"]?["title"]?.string == "Hills" }
+        #expect(try await notes(later) == seen + ["added [2]", "title Hills"])
+        #expect(try await notes(ann) == seen + ["0 added [2]", "0 title Hills"])
+        await self.close([ann, later, carol])
+    }
+
     @Test func aCopyThatFailsIsSentAgainAlone() async throws {
         let (cores, ids, group) = try await self.three()
         self.server.set { $0.refusesCopiesTo = [ids[2]] }
@@ -217,6 +255,27 @@ extension CoreTests {
             #expect(try store.groups.keep(self.group(old, members: [self.ownID]), GroupChange()) == nil)
         }
         #expect(try store.groups.group(newer.id)?.title == "2" && store.groups.group(newer.id)?.members.count == 2)
+    }
+
+    /// The server keeps the latest event alone for somebody who is away: it says nothing of the changes before it.
+    @Test func anActorAnswersForTheNextRevisionAlone() throws {
+        let store = try self.open()
+        let carolID = Mnemonic.random().id
+        func kept(_ revision: Int64, _ members: [WhisperID], added: [WhisperID] = []) throws {
+            let change = GroupChange(actor: bobID, added: added)
+            try #require(try store.groups.keep(self.group(revision, members: members), change) != nil)
+        }
+        try kept(1, [bobID, self.ownID], added: [self.ownID])
+        try kept(2, [bobID])
+        try kept(5, [bobID, carolID], added: [carolID])
+        let chat = Conversation.group(self.group(1, members: []).id)
+        let notes = try store.notes(in: chat, 0...10)
+        #expect(
+            notes.map(\.kind) == [
+                .added([self.ownID]), .removed([self.ownID]), .title("2"), .added([carolID]), .title("5"),
+            ])
+        #expect(notes.map(\.person) == [bobID, bobID, bobID, nil, nil])
+        #expect(notes.map(\.time.milliseconds) == [1, 2, 2, 5, 5])
     }
 
     @Test func aMessageIsAsFarAsItsSlowestCopy() {

@@ -7,17 +7,22 @@ package struct ChatNote: Sendable, Equatable {
         /// How many seconds new messages are kept from here on. 0: they stay.
         case timer(Int64)
         case call(CallNote)
+        /// Members who came into the group, and who left it or were removed.
+        case added([WhisperID])
+        case removed([WhisperID])
+        /// The group's new title.
+        case title(String)
     }
 
     /// Number of the latest message that was here before. The note stands behind it.
     package var place: Int64
-    /// A timer's by the clock of the person, a call's by the server's.
+    /// A timer's by the clock of the person, of others by the server's.
     package var time: Timestamp
-    /// The person who set the timer, or called.
-    package var person: WhisperID
+    /// The person who set the timer, called, or changed the group. Nil: the server's list of groups does not say.
+    package var person: WhisperID?
     package var kind: Kind
 
-    package init(place: Int64, time: Timestamp, person: WhisperID, kind: Kind) {
+    package init(place: Int64, time: Timestamp, person: WhisperID?, kind: Kind) {
         (self.place, self.time, self.person, self.kind) = (place, time, person, kind)
     }
 }
@@ -64,7 +69,7 @@ enum ChatNoteTable {
                 """)
     }
 
-    /// A note without an outcome is of a timer.
+    /// A note with neither an outcome nor a change of a group is of a timer.
     static func migrateCalls(_ database: Database) throws {
         try database.execute(
             sql: """
@@ -80,25 +85,67 @@ enum ChatNoteTable {
             ALTER TABLE chat_notes DROP COLUMN outcome; ALTER TABLE chat_notes DROP COLUMN is_video
             """)
 
+    static func migrateGroups(_ database: Database) throws {
+        try database.execute(
+            sql: """
+                ALTER TABLE chat_notes ADD COLUMN change TEXT;
+                ALTER TABLE chat_notes ADD COLUMN text TEXT;
+                """)
+    }
+
+    static let undoGroups = StepDown(
+        migration: "group notes",
+        sql: """
+            DELETE FROM chat_notes WHERE change IS NOT NULL;
+            ALTER TABLE chat_notes DROP COLUMN change; ALTER TABLE chat_notes DROP COLUMN text
+            """)
+
+    /// Keeps what the server's word changes of a group that is known. A new one has the members whom its event adds.
+    ///
+    /// The actor is that of the latest change. If there were others before it, nobody knows here whose each of them was.
+    static func note(_ change: GroupChange, from known: Group?, to group: Group, in database: Database) throws {
+        // Of revision 0 nothing is known but that it has mail.
+        let before = (known?.revision ?? 0) > 0 ? known : nil
+        let isNext = before.map { $0.revision + 1 == group.revision } ?? true
+        func note(_ kind: ChatNote.Kind) throws {
+            let actor = isNext ? change.actor : nil
+            try Self.note(kind, by: actor, at: group.updatedAt, in: .group(group.id), in: database)
+        }
+        guard let known = before else {
+            if !change.added.isEmpty { try note(.added(change.added)) }
+            return
+        }
+        let (old, now) = (Set(known.members.map(\.id)), Set(group.members.map(\.id)))
+        let added = group.members.map(\.id).filter { !old.contains($0) }
+        let removed = known.members.map(\.id).filter { !now.contains($0) }
+        if !added.isEmpty { try note(.added(added)) }
+        if !removed.isEmpty { try note(.removed(removed)) }
+        if group.title != known.title { try note(.title(group.title)) }
+    }
+
     /// Keeps the latest `ClientLimits.chatNotesMax` of a chat.
     /// - Returns: the note in its place.
     @discardableResult
     static func note(
-        _ kind: ChatNote.Kind, by person: WhisperID, at time: Timestamp, in place: Conversation, in database: Database
+        _ kind: ChatNote.Kind, by person: WhisperID?, at time: Timestamp, in place: Conversation, in database: Database
     ) throws -> ChatNote {
         let latest = try Int64.fetchOne(database, sql: "SELECT max(number) FROM messages") ?? 0
-        let (seconds, call): (Int64, CallNote?) =
-            switch kind {
-            case .timer(let seconds): (seconds, nil)
-            case .call(let call): (call.seconds, call)
-            }
+        var (seconds, call, change): (Int64, CallNote?, (name: String, text: String)?) = (0, nil, nil)
+        switch kind {
+        case .timer(let all): seconds = all
+        case .call(let one): (seconds, call) = (one.seconds, one)
+        case .added(let members): change = ("added", Self.text(members))
+        case .removed(let members): change = ("removed", Self.text(members))
+        case .title(let title): change = ("title", title)
+        }
         try database.run(
             sql: """
-                INSERT INTO chat_notes (chat, place, time, person, seconds, outcome, is_video) VALUES (?, ?, ?, ?, ?, ?, ?)
+                INSERT INTO chat_notes (chat, place, time, person, seconds, outcome, is_video, change, text)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """,
             arguments: [
-                place.name, latest, time.milliseconds, "\(person)", seconds, call?.outcome.rawValue,
-                call?.isVideo ?? false,
+                place.name, latest, time.milliseconds, person.map { "\($0)" } ?? "", seconds, call?.outcome.rawValue,
+                call?.isVideo ?? false, change?.name, change?.text,
             ])
         try database.run(
             sql: """
@@ -106,6 +153,29 @@ enum ChatNoteTable {
                     SELECT number FROM chat_notes WHERE chat = ? ORDER BY number DESC LIMIT -1 OFFSET ?)
                 """, arguments: [place.name, ClientLimits.chatNotesMax])
         return ChatNote(place: latest, time: time, person: person, kind: kind)
+    }
+
+    private static func text(_ members: [WhisperID]) -> String { members.map { "\($0)" }.joined(separator: " ") }
+
+    /// - Returns: nil for one that a later release has noted.
+    fileprivate static func read(_ row: Row) -> ChatNote? {
+        var kind = ChatNote.Kind.timer(row["seconds"])
+        if let outcome: String = row["outcome"] {
+            guard let outcome = CallNote.Outcome(rawValue: outcome) else { return nil }
+            kind = .call(CallNote(isVideo: row["is_video"], outcome: outcome, seconds: row["seconds"]))
+        } else if let change: String = row["change"] {
+            let text: String = row["text"] ?? ""
+            let members = text.split(separator: " ").compactMap { WhisperID(String($0)) }
+            switch change {
+            case "added": kind = .added(members)
+            case "removed": kind = .removed(members)
+            case "title": kind = .title(text)
+            default: return nil
+            }
+        }
+        return ChatNote(
+            place: row["place"], time: Timestamp(milliseconds: row["time"]), person: WhisperID(row["person"] as String),
+            kind: kind)
     }
 
     /// Forgets notes up to a message, with the messages.
@@ -123,17 +193,7 @@ extension ClientStore {
         try self.read { database -> [ChatNote] in
             let sql = "SELECT * FROM chat_notes WHERE chat = ? AND place BETWEEN ? AND ? ORDER BY place, number"
             let arguments: StatementArguments = [chat.name, places.lowerBound, places.upperBound]
-            return try Row.fetchAll(database, sql: sql, arguments: arguments).compactMap { row in
-                guard let person = WhisperID(row["person"] as String) else { return nil }
-                var kind = ChatNote.Kind.timer(row["seconds"])
-                if let outcome: String = row["outcome"] {
-                    // A later release may know more of them.
-                    guard let outcome = CallNote.Outcome(rawValue: outcome) else { return nil }
-                    kind = .call(CallNote(isVideo: row["is_video"], outcome: outcome, seconds: row["seconds"]))
-                }
-                return ChatNote(
-                    place: row["place"], time: Timestamp(milliseconds: row["time"]), person: person, kind: kind)
-            }
+            return try Row.fetchAll(database, sql: sql, arguments: arguments).compactMap(ChatNoteTable.read)
         }
     }
 }

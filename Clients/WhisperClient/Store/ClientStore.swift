@@ -333,6 +333,7 @@ package struct ClientStore: Sendable {
         migrator.registerMigration("profile registers") { try ProfileTable.migrate($0) }
         migrator.registerMigration("call notes") { try ChatNoteTable.migrateCalls($0) }
         migrator.registerMigration("gone contacts") { try ContactTable.migrateGone($0) }
+        migrator.registerMigration("group notes") { try ChatNoteTable.migrateGroups($0) }
         return migrator
     }
 }

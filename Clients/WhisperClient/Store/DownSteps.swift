@@ -27,6 +27,7 @@ extension ClientStore {
         NewcomerTable.undoNewcomers, ErasureTable.undoErasure, DisappearingTable.undoTimers,
         ExtrasColumns.undo, DisappearingTable.undoNotes, ContactTable.undoVerification,
         TransferTable.undoKept, ProfileTable.undo, ChatNoteTable.undoCalls, ContactTable.undoGone,
+        ChatNoteTable.undoGroups,
     ]
 
     static func keep(_ steps: [StepDown], in database: Database) throws {

@@ -162,11 +162,18 @@ extension Shapes {
     /// A line of the history that is no message.
     static let chatNote = ObjectSchema([
         Field("number", .integer(0...Int64.max), about: "It stands behind the message of this number."),
-        Field("time", .timestamp), Field("kind", .choice(["timer", "call"])),
-        Field("from", .whisperID, about: "Who did it."),
+        Field("time", .timestamp), Field("kind", .choice(["timer", "call", "added", "removed", "title"])),
         Field(
-            "seconds", .integer(0...ClientLimits.timerSeconds.upperBound),
+            "from", .whisperID, .optional,
+            about: "Who did it. Absent for a change of a group that happened while this device was away."),
+        Field(
+            "seconds", .integer(0...ClientLimits.timerSeconds.upperBound), .optional,
             about: "Of a timer; 0: new messages stay. Of a call: how long they talked."),
+        Field(
+            "members", .array(of: .whisperID, count: 1...Limits.groupMembersMax), .optional,
+            about: "With `added` and `removed`: members of the group. Somebody who has left is `removed` by themselves."
+        ),
+        Field("title", .text(0...10_000), .optional, about: "With `title`: as the group is called from here on."),
         Field("isVideo", .bool, .optional, about: "With `call`."),
         Field(
             "outcome", .choice(CallNote.Outcome.allCases.map(\.rawValue)), .optional,
@@ -176,17 +183,25 @@ extension Shapes {
     static func write(_ note: ChatNote, _ json: inout JSONWriter) {
         json.add("number", note.place)
         json.add("time", note.time)
+        if let person = note.person { json.add("from", person) }
         switch note.kind {
         case .timer(let seconds):
             json.add("kind", "timer")
-            json.add("from", note.person)
             json.add("seconds", seconds)
         case .call(let call):
             json.add("kind", "call")
-            json.add("from", note.person)
             json.add("seconds", call.seconds)
             json.add("isVideo", call.isVideo)
             json.add("outcome", call.outcome.rawValue)
+        case .added(let members):
+            json.add("kind", "added")
+            json.add("members", strings: members.map { "\($0)" })
+        case .removed(let members):
+            json.add("kind", "removed")
+            json.add("members", strings: members.map { "\($0)" })
+        case .title(let title):
+            json.add("kind", "title")
+            json.add("title", title)
         }
     }
 

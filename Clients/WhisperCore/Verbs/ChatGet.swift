@@ -23,7 +23,7 @@ extension Verb {
             Field("hasNewer", .bool, about: "Whether the chat has messages behind the last of these."),
             Field(
                 "notes", .array(of: .object(Shapes.chatNote), count: 1...ClientLimits.chatNotesMax), .optional,
-                about: "What happened between these messages: each change of the timer, and each call."),
+                about: "What happened between these messages: changes of the timer and of the group, and calls."),
         ] + Shapes.chatTimer,
         errors: [.noIdentity, .store],
         samples: (

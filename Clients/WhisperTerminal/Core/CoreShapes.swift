@@ -104,18 +104,21 @@ extension Message {
 extension ChatNote {
     init?(_ json: JSONMembers) {
         // A later release may note more.
-        guard let place = json.integer("number"), let time = json.integer("time"),
-            let person = json.whisperID("from"), let seconds = json.integer("seconds")
-        else { return nil }
+        guard let place = json.integer("number"), let time = json.integer("time") else { return nil }
+        let (seconds, members) = (json.integer("seconds") ?? 0, json.whisperIDs("members"))
         let kind: Kind
         switch json.string("kind") {
         case "timer": kind = .timer(seconds)
         case "call":
             guard let outcome = json.string("outcome").flatMap({ CallNote.Outcome(rawValue: $0) }) else { return nil }
             kind = .call(CallNote(isVideo: json.bool("isVideo") ?? false, outcome: outcome, seconds: seconds))
+        case "added": kind = .added(members)
+        case "removed": kind = .removed(members)
+        case "title": kind = .title(json.string("title") ?? "")
         default: return nil
         }
-        self.init(place: place, time: Timestamp(milliseconds: time), person: person, kind: kind)
+        self.init(
+            place: place, time: Timestamp(milliseconds: time), person: json.whisperID("from"), kind: kind)
     }
 }
 

@@ -67,6 +67,7 @@ package struct GroupTable: Sendable {
                     arguments: [group.id, "\(member.id)", member.role.rawValue, member.joinedAt.milliseconds])
             }
             try NewcomerTable.setNewcomers(of: group, insteadOf: known, change, in: database)
+            try ChatNoteTable.note(change, from: known, to: group, in: database)
             try EventTable.note(.group(group, change), in: database)
             return try Self.group(group.id, in: database)
         }
