@@ -1,7 +1,7 @@
 // What one can do with a message: a menu, and its keys.
 import { rpc } from "./door.js";
 import { wholeTime, words } from "./text.js";
-import { button, dialog, el, say } from "./view.js";
+import { bdi, button, dialog, el, say } from "./view.js";
 
 const reactions = ["👍", "❤️", "😂", "😮", "😢", "🙏"];
 
@@ -28,7 +28,7 @@ function choices(message, chat, orders) {
     !isClosed && isText(message) && { key: "+", label: words.react, act: () => open(message, chat, orders) },
     own && isText(message) && !message.attachment && !message.poll && { key: "e", label: words.edit, act: () => edit(message) },
     isText(message) && { key: "c", label: words.copy, act: () => done(navigator.clipboard.writeText(message.text).then(() => say(words.copied))) },
-    { key: "i", label: words.info, act: () => info(message) },
+    { key: "i", label: words.info, act: () => done(info(message, model)) },
     !isOwn(message) && { key: "!", label: words.reportThis, act: async () => (await import("./about.js")).report(model, message.chat, message.messageId) },
     own && isText(message) && { key: "Delete", label: words.remove, act: () => done(rpc("message_delete", { messageId: message.messageId })) },
   ].filter(Boolean);
@@ -63,8 +63,12 @@ export function open(message, chat, orders) {
   const shown = dialog(words.message, row, el("div", { class: "menu" }, list));
 }
 
-function info(message) {
-  const [, state] = words.states[message.state] ?? [];
-  const facts = [[words.writtenAt, wholeTime(message.time)], [words.state, state], [words.messageId, message.messageId]];
-  dialog(words.info, el("dl", {}, facts.filter(([, value]) => value).map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))));
+/** How a message stands: one of ours to a group for each member. */
+async function info({ messageId, chat, direction }, model) {
+  const { message, members = [] } = await rpc("message_info", { messageId, ...(direction === "in" && { from: chat }) });
+  const state = (one) => [words.states[one.state]?.[1], words.reasons[one.reason]].filter(Boolean).join(": ");
+  const goes = message.expiresAt && wholeTime(message.expiresAt);
+  const facts = [[words.writtenAt, wholeTime(message.time)], [words.state, state(message)], [words.disappears, goes], [words.messageId, messageId]];
+  const list = (all) => el("dl", {}, all.filter(([, value]) => value).map(([name, value]) => el("div", {}, el("dt", {}, bdi(name)), el("dd", {}, value))));
+  dialog(words.info, list(facts), members.length > 0 && [el("h3", {}, words.members(members.length + 1)), list(members.map((each) => [model.nameOf(each.whisperId), state(each)]))]);
 }

@@ -249,13 +249,19 @@ export class ChatView {
     return el("p", { class: "event" }, ...this.#happened(note));
   }
 
-  /** A change of the timer, or a call, as a sentence. */
+  /** A change of the timer or of the group, or a call, as a sentence. */
   #happened(note) {
     if (note.kind === "call") {
       return [el("time", { datetime: new Date(note.time).toISOString() }, wholeTime(note.time)), ` · ${called(note, note.from === this.#model.me.whisperId)}`];
     }
-    const { from, seconds } = note;
+    const { from, seconds, members, title } = note;
     const isOurs = from === this.#model.me.whisperId;
+    if (members || title) {
+      const whose = !from ? "none" : members?.every((each) => each === from) ? "self" : isOurs ? "own" : "theirs";
+      const name = from && this.#model.nameOf(from);
+      const people = (members ?? []).map((id) => (id !== this.#model.me.whisperId ? this.#model.nameOf(id) : whose === "self" || !from ? words.you.replace(":", "") : words.object));
+      return sentence(words.groupNotes[note.kind][whose], { name, people: people.join(", "), title });
+    }
     const text = words.timerSet[isOurs ? "own" : "theirs"][seconds ? "on" : "off"];
     return sentence(text, { name: this.#model.nameOf(from), time: timeSpan(seconds) });
   }
@@ -317,13 +323,28 @@ export class ChatView {
 
   #quote(message) {
     const answered = this.#open.find(message.replyTo, message.replyFrom);
-    const jump = () => {
-      const target = answered && this.#feed.querySelector(`[data-key="${CSS.escape(keyOf(answered))}"]`);
-      target?.scrollIntoView({ block: "center" });
-      target?.focus({ preventScroll: true });
-    };
+    const jump = () => this.#jump(message.replyTo, message.replyFrom).catch(() => this.#refuse(words.notHere));
     const text = !answered ? words.earlier : answered.kind === "text" ? gist(answered) : words.deleted;
     return el("button", { type: "button", class: "quote", click: jump }, el("span", { class: "unseen" }, `${words.inReply} `), bdi(text));
+  }
+
+  /** Shows a message of this chat, which may stand far from what is here. */
+  async #jump(messageId, author) {
+    const open = this.#open;
+    if (!open.find(messageId, author)) {
+      const { message } = await rpc("message_info", { messageId, ...(author !== this.#model.me.whisperId && { from: author }) });
+      // A quote is its writer's word.
+      if ((message.groupId ?? message.chat) !== open.chat) throw new Error("of another chat");
+      await open.readFirst(message.number);
+      if (open !== this.#open) return;
+      open.wanted = message.number;
+      this.#isPlaced = false;
+      this.#drawMessages();
+    }
+    const answered = open.find(messageId, author);
+    const target = answered && this.#feed.querySelector(`[data-key="${CSS.escape(keyOf(answered))}"]`);
+    target?.scrollIntoView({ block: "center" });
+    target?.focus({ preventScroll: true });
   }
 
   #reactions(all) {

@@ -218,6 +218,8 @@ export class Model {
       case "contactChanged":
       case "requestReceived":
       case "groupChanged":
+        if (event.group && event.group.groupId === this.open?.chat) this.open.readNotes().catch(() => {});
+        // falls through
       case "chatChanged":
       case "backup":
         this.readListSoon();
@@ -232,7 +234,7 @@ export class Model {
   }
 }
 
-const noteKey = ({ number, from, seconds, kind, time }) => `${kind} ${number} ${from} ${seconds} ${time}`;
+const noteKey = ({ number, from, seconds, kind, time, members, title }) => JSON.stringify([kind, number, from, seconds, time, members, title]);
 
 /** The open chat: a part of its messages without a gap. Reads are done one after the other. */
 export class Open {
@@ -393,6 +395,11 @@ export class Open {
   time({ seconds }) {
     this.timer = seconds;
     this.#timers += 1;
+    return this.readNotes();
+  }
+
+  /** What happened behind the latest message. */
+  readNotes() {
     return this.#read(() => !this.hasNewer && { after: (this.messages.at(-1)?.number ?? 1) - 1, limit: 1 }, () => {});
   }
 

@@ -41,6 +41,7 @@ class Shell {
   #found;
   #search;
   #searchTimer;
+  #backedUp;
   #requests;
   #others;
   #empty;
@@ -94,7 +95,7 @@ class Shell {
     this.#banner = el("div", { class: "banner", role: "status", hidden: true });
     this.#callBar = el("div", { class: "banner", id: "call-bar", hidden: true });
     this.#pane = el("section", { id: "pane", "aria-label": words.chat });
-    const menu = signButton("more", words.menu, () => this.#openMenu(), { "aria-haspopup": "dialog" });
+    const menu = signButton("more", words.menu, () => this.#openMenu(), { "aria-haspopup": "dialog", id: "menu" });
     this.#main = el(
       "main", { class: "window" }, el("div", { class: "top" }, this.#banner, this.#callBar),
       el("nav", { id: "list", "aria-label": words.chats },
@@ -166,6 +167,7 @@ class Shell {
     if (event.type === "alarm" && event.kind.endsWith("Keys")) {
       alarm(words.alarm.replaceAll("{name}", () => this.#model.nameOf(event.whisperId)));
     }
+    if (event.type === "backup") this.#backedUp?.(event);
     if (event.type === "backup" && event.state === "restored" && event.added > 0) say(words.came(event.added, event.missing));
   }
 
@@ -309,6 +311,7 @@ class Shell {
       notices: async (shows) => (await this.#loadNotices()).choose(shows),
       lock: () => this.#lock(),
       lockAfter: (minutes) => this.lockAfter(minutes),
+      backups: (listener) => { this.#backedUp = listener; },
       close: async () => {
         await this.#calls?.then((calls) => calls.close(), () => {});
         await leave(false);

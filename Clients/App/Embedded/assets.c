@@ -10,6 +10,12 @@ static const struct app_asset assets[] = {
     {"about.js", (const unsigned char[]) {
 #embed "../Assets/about.js" suffix(, 0)
     }},
+    {"account.js", (const unsigned char[]) {
+#embed "../Assets/account.js" suffix(, 0)
+    }},
+    {"accounttext.js", (const unsigned char[]) {
+#embed "../Assets/accounttext.js" suffix(, 0)
+    }},
     {"actions.js", (const unsigned char[]) {
 #embed "../Assets/actions.js" suffix(, 0)
     }},

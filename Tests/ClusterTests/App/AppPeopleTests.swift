@@ -5,6 +5,50 @@ import Testing
 
 /// Acts about a person, a chat or a group.
 extension AppCluster {
+    /// The contacts are backed up; the identity is erased by its last four characters alone, and the window begins anew.
+    @Test(.enabled(if: Axe.isExpected, "needs deploy/install-python-tools.sh"))
+    func aPersonBacksUpAndLeavesForGood() async throws {
+        let axe = try Axe.source()
+        try await AppWindow.two { ann, bob in
+            let (annID, bobID) = (try await ann.id, try await bob.id)
+            try await ann.add(bobID, as: "Bob")
+            try await bob.add(annID, as: "Ann")
+            try await bob.browser.click("#menu")
+            try await bob.browser.click("#account")
+            let backedUp = "Your contacts are backed up at the server, sealed with your twelve words."
+            try await bob.browser.click("#back-up")
+            try await bob.shows("that it is backed up") { try await bob.content(of: "#backup-state") == backedUp }
+            try await bob.browser.click("#check")
+            try await bob.shows("that all is whole") {
+                try await bob.content(of: "#backup-state") == "Everything on this computer is whole."
+            }
+            try await AppCluster.look(bob, "account-light", axe)
+            try await bob.browser.click("#leave")
+            try await AppCluster.look(bob, "leave-light", axe)
+            try await bob.browser.type("AAAA", into: "[name=end]")
+            try await bob.browser.click("#leave-now")
+            try await bob.shows("the refusal") {
+                try await bob.content(of: "dialog:last-of-type form")
+                    .contains("These are not the last four characters of your ID.")
+            }
+            try await bob.browser.value(of: "document.querySelector('[name=end]').value = ''")
+            try await bob.browser.type(bobID.suffix(4).lowercased(), into: "[name=end]")
+            try await bob.browser.click("dialog:last-of-type [type=checkbox]")
+            try await bob.browser.click("#leave-now")
+            try await bob.shows("that it is erased", within: .seconds(60)) {
+                try await bob.content(of: "main p") == "Your identity is erased, and so is this computer's copy."
+            }
+            // Nobody reaches it any more, and the folder has room for somebody new.
+            try await ann.say("Are you there?")
+            try await ann.shows("that it has failed") {
+                try await ann.content(of: "article .outcome").hasPrefix("Failed: ")
+            }
+            try await bob.browser.click("main button")
+            try await bob.becomesSomebody(isSealed: true)
+            #expect(try await bob.id != bobID)
+        }
+    }
+
     @Test(.enabled(if: Axe.isExpected, "needs deploy/install-python-tools.sh"))
     func aPollIsAskedAnsweredAndTakenBack() async throws {
         let axe = try Axe.source()
@@ -195,6 +239,14 @@ extension AppCluster {
             try await bob.browser.click("#rename")
             for page in [ann, bob] {
                 try await page.shows("the title") { try await page.content(of: "#pane .title") == "Swimming" }
+            }
+            // Nothing was written yet: the lines stand above what comes.
+            try await bob.browser.value(of: "document.querySelector('dialog')?.close()")
+            for (page, lines) in [
+                (ann, ["You added Bob.", "Bob named the group Swimming."]),
+                (bob, ["Ann added you.", "You named the group Swimming."]),
+            ] {
+                try await page.shows("\(lines)") { try await page.texts("#pane .event") == lines }
             }
         }
     }
