@@ -11,13 +11,13 @@ packages="pkg-config libpq-dev libhiredis-dev libssl-dev libnghttp2-dev libsodiu
 for_running="postgresql redis-server haproxy openssl util-linux coturn"
 for_testing="
     python3-jsonschema python3-nacl python3-cryptography python3-venv prometheus systemd libfaketime
-    chromium chromium-driver curl zbar-tools etcd-server etcd-client patroni node-typescript
+    chromium chromium-driver curl zbar-tools etcd-server etcd-client patroni node-typescript mypy
 "
 case ${1-} in
 build) ;;
 run) packages="$packages $for_running" ;;
 test) packages="$packages $for_running $for_testing" ;;
-package) packages="$packages debhelper lintian libcurl4-openssl-dev python3-venv debootstrap iproute2" ;;
+package) packages="$packages debhelper lintian libcurl4-openssl-dev python3-venv debootstrap iproute2 podman" ;;
 *)
     echo "usage: $0 build|run|test|package" >&2
     exit 2

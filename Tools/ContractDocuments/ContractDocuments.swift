@@ -17,6 +17,7 @@ package enum ContractDocuments {
             File(path: "openapi.json", OpenAPI.document), File(path: "vectors/frames.json", FrameVectors.document),
             File(path: "vectors/live.json", LiveVectors.document), File(path: "core.md", text: CorePage.text),
             File(path: "core.json", OpenRPC.document), File(path: "typescript/whisper.d.ts", text: TypeScript.text),
+            File(path: "../Clients/Python/whispercore/verbs.pyi", text: PythonTypes.text),
             File(path: "retention.md", text: RetentionPage.text),
             File(path: "../llms.txt", text: LLMSText.text),
         ]

@@ -30,6 +30,6 @@ with Daemon(path) as daemon:
     # Messages go out in their order.
     while sent and daemon.query("message_info", messageId=sent[-1])["message"]["state"] in WAITING:
         event = daemon.receive()
-        if "seq" in event:
+        if event and "seq" in event:
             daemon.send("events_ack", consumer="alert", seq=event["seq"])
     daemon.send("events_unsubscribe", consumer="alert")

@@ -1,9 +1,10 @@
-"""python -m whispercore --version | new FOLDER --server URL [--invitation LINK] | echo FOLDER | verbs"""
+"""python -m whispercore --version | new FOLDER --server URL [--invitation LINK] | link FOLDER [--web] | echo FOLDER | verbs"""
 
 import argparse
 import ctypes
 import os
 import sys
+from typing import Any
 
 from whispercore import Bot, Core, CoreError, Library, __version__
 
@@ -11,7 +12,7 @@ from whispercore import Bot, Core, CoreError, Library, __version__
 KEY_BYTES_MAX = 1_024
 
 
-def versions():
+def versions() -> str:
     """The release, and the libraries that a wheel brings."""
     c = Library().c
     for name in ("sqlite3_libversion", "sodium_version_string", "OpenSSL_version"):
@@ -21,7 +22,7 @@ def versions():
     return "\n".join([f"whispercore {__version__}", *(text.decode("ascii") for text in texts)])
 
 
-def key(path):
+def key(path: str | None) -> bytes | None:
     if path is None:
         return None
     with open(path, "rb") as file:
@@ -30,11 +31,11 @@ def key(path):
         return file.read(KEY_BYTES_MAX)
 
 
-def new(options):
+def new(options: argparse.Namespace) -> None:
     """Makes an identity, registers it, and shows its words once."""
     if options.words_file is None and not sys.stdout.isatty():
         sys.exit("error: the words are shown on a terminal alone; or name a --words-file")
-    config = {"caFile": os.path.abspath(options.ca)} if options.ca else {}
+    config: dict[str, Any] = {"caFile": os.path.abspath(options.ca)} if options.ca else {}
     with Core(options.folder, options.server, key=key(options.key_file), **config) as core:
         # Before there is an identity: a file that cannot be made must not cost its words.
         file = options.words_file and open(os.open(options.words_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w")
@@ -59,13 +60,19 @@ def new(options):
     sys.exit(f"error: {refusal}. Nothing was kept; try again.")
 
 
-def echo(options):
+def link(options: argparse.Namespace) -> None:
+    """Prints the link by which people add this identity."""
+    with Core(options.folder, key=key(options.key_file)) as core:
+        print(core.query("contact_link", form="web" if options.web else "app")["text"])
+
+
+def echo(options: argparse.Namespace) -> None:
     """Answers each text of a person with the same text."""
     with Core(options.folder, key=key(options.key_file)) as core:
         bot = Bot(core, "echo")
 
         @bot.on("messageReceived")
-        def answer(event):
+        def answer(event: Any) -> None:
             message = event["message"]
             if "groupId" not in message and message.get("text"):
                 bot.reply(message, message["text"])
@@ -73,21 +80,29 @@ def echo(options):
         bot.run()
 
 
-def verbs(_):
+def verbs(_: argparse.Namespace) -> None:
     for method in Library().schema()["methods"]:
         print(f"{method['name']:20} {method.get('summary') or method.get('description', '')}")
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m whispercore", description="An identity for a bot, and a bot.")
     parser.add_argument("--version", action="store_true", help="the release, and what it brings")
     commands = parser.add_subparsers()
-    for function, text in ((new, "make an identity"), (echo, "answer each text with itself"), (verbs, "list the verbs")):
+    functions = {
+        new: "make an identity",
+        link: "print the link by which people add it",
+        echo: "answer each text with itself",
+        verbs: "list the verbs",
+    }
+    for function, text in functions.items():
         command = commands.add_parser(function.__name__, help=text)
         command.set_defaults(function=function)
         if function is not verbs:
             command.add_argument("folder", help="of this identity alone")
             command.add_argument("--key-file", help="32 bytes that seal the store")
+        if function is link:
+            command.add_argument("--web", action="store_true", help="a link that a browser opens, too")
         if function is new:
             command.add_argument("--server", required=True, help="wss:// and host")
             command.add_argument("--invitation", help="link or token that lets somebody new in")
@@ -99,7 +114,7 @@ def main():
     elif "function" in options:
         options.function(options)
     else:
-        parser.error("say new, echo or verbs")
+        parser.error("say new, link, echo or verbs")
 
 
 if __name__ == "__main__":

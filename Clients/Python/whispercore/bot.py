@@ -17,43 +17,57 @@ returned. Whoever dies before that gets it again, so each function may see an ev
 import collections
 import hashlib
 import uuid
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from whispercore._library import Closed, CoreError
+from whispercore._library import Closed, CoreError, Reader
+
+if TYPE_CHECKING:
+    from whispercore.verbs import Envelope
+
+# A function for one type of event, and one for a command: it may return the reply.
+Function = TypeVar("Function", bound=Callable[[Any], object])
+Command = TypeVar("Command", bound=Callable[[Any, str], str | None])
 
 
 class Bot:
-    def __init__(self, core, consumer):
+    def __init__(self, core: Reader, consumer: str) -> None:
         """consumer: a name that stays the same. Events are kept for it while the bot is away. A new one begins with what
         comes after its first `run`."""
         self.core = core
         self.consumer = consumer
-        self.functions = {}
-        self.commands = {}
+        self.functions: dict[str, list[Callable[[Any], object]]] = {}
+        self.commands: dict[str, Callable[[Any, str], str | None]] = {}
         # Events that came while a function waited for an answer of the server.
-        self.later = collections.deque()
+        self.later: "collections.deque[Envelope]" = collections.deque()
         self.replies = 0
 
-    def on(self, kind, function=None):
-        """Calls a function with each event of a type. Also a decorator."""
-        if function is None:
-            return lambda function: self.on(kind, function)
-        self.functions.setdefault(kind, []).append(function)
-        return function
+    def on(self, kind: str) -> Callable[[Function], Function]:
+        """A decorator: the function is called with each event of a type."""
 
-    def command(self, word, function=None):
-        """Calls a function with each message of others whose text begins with a word, and with the rest of the text. What it
-        returns is the reply. Also a decorator."""
-        if function is None:
-            return lambda function: self.command(word, function)
-        self.commands[word] = function
-        return function
+        def add(function: Function) -> Function:
+            self.functions.setdefault(kind, []).append(function)
+            return function
+
+        return add
+
+    def command(self, word: str) -> Callable[[Command], Command]:
+        """A decorator: the function is called with each message of others whose text begins with a word, and with the rest
+        of the text. What it returns is the reply."""
+
+        def add(function: Command) -> Command:
+            self.commands[word] = function
+            return function
+
+        return add
 
     @staticmethod
-    def chat(message):
+    def chat(message: Any) -> str:
         """The conversation in which a message stands: a group, or a person."""
-        return message.get("groupId", message["chat"])
+        chat: str = message.get("groupId", message["chat"])
+        return chat
 
-    def reply(self, message, text):
+    def reply(self, message: Any, text: str) -> None:
         """Sends a text to where a message came from.
 
         The first reply to a message is sent once, however often its event comes. So is the second, and each after it.
@@ -70,11 +84,12 @@ class Bot:
             if error.code != "conflict":
                 raise
 
-    def ask(self, verb, timeout=30, **parameters):
+    def ask(self, verb: str, timeout: float = 30, **parameters: Any) -> Any:
         """A verb that asks the server. Returns its result. Events that come meanwhile wait."""
-        return self.core.ask(verb, timeout=timeout, others=self.later, **parameters)
+        core: Any = self.core
+        return core.ask(verb, timeout=timeout, others=self.later, **parameters)
 
-    def run(self):
+    def run(self) -> None:
         """Connects, and serves events until the core is closed. What a function raises ends it, and its event comes again."""
         self.core.send("events_subscribe", consumer=self.consumer)
         self.core.send("connect")
@@ -87,7 +102,7 @@ class Bot:
             except Closed:
                 return
 
-    def serve(self, event):
+    def serve(self, event: "Envelope") -> None:
         """Calls the functions for an event, and acknowledges it."""
         self.replies = 0
         inner = event["event"]
@@ -98,7 +113,7 @@ class Bot:
         if "seq" in event:
             self.core.send("events_ack", consumer=self.consumer, seq=event["seq"])
 
-    def obey(self, message):
+    def obey(self, message: Any) -> None:
         word, _, rest = message.get("text", "").partition(" ")
         function = self.commands.get(word)
         text = function(message, rest.strip()) if function else None

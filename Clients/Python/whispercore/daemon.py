@@ -14,8 +14,13 @@ import queue
 import socket
 import threading
 import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
 
 from whispercore._library import Closed, CoreError, Reader
+
+if TYPE_CHECKING:
+    from whispercore.verbs import Envelope
 
 # Events without a number that wait for `receive`. Beyond it the oldest go, and `eventsLost` says how many.
 # Of numbered ones the daemon sends no more than a few hundred that are not acknowledged.
@@ -27,7 +32,7 @@ PAUSE = 0.1
 class Daemon(Reader):
     """One identity that a daemon serves. `send` may be called by any thread, `receive` by one at a time."""
 
-    def __init__(self, path, timeout=30, wait=10):
+    def __init__(self, path: str, timeout: float = 30, wait: float = 10) -> None:
         """path: of the daemon's socket. timeout: seconds that an answer may take. wait: seconds that the daemon may need
         until it listens."""
         self.timeout = timeout
@@ -37,16 +42,16 @@ class Daemon(Reader):
         self.lock = threading.Lock()
         self.has_news = threading.Condition(self.lock)
         self.number = 0
-        self.answers = {}
-        self.waiting = collections.deque()
+        self.answers: dict[int, "queue.Queue[Any]"] = {}
+        self.waiting: "collections.deque[Envelope]" = collections.deque()
         self.passing, self.lost = 0, 0
         # Why there is no more: Closed, or what the daemon has said.
-        self.end = None
+        self.end: Exception | None = None
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
 
     @staticmethod
-    def _connect(path, deadline):
+    def _connect(path: str, deadline: float) -> socket.socket:
         while True:
             end = socket.socket(socket.AF_UNIX)
             try:
@@ -61,14 +66,16 @@ class Daemon(Reader):
                 end.close()
                 raise
 
-    def __enter__(self):
+    def __enter__(self) -> "Daemon":
         return self
 
-    def __exit__(self, *_):
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
-    def _read(self):
-        end = Closed()
+    def _read(self) -> None:
+        end: Exception = Closed()
         try:
             with self.socket.makefile("rb") as lines:
                 for line in lines:
@@ -92,7 +99,7 @@ class Daemon(Reader):
         for answer in answers.values():
             answer.put(None)
 
-    def _keep(self, event):
+    def _keep(self, event: "Envelope") -> None:
         with self.lock:
             self.waiting.append(event)
             if "seq" not in event:
@@ -104,9 +111,17 @@ class Daemon(Reader):
                     self.lost += 1
             self.has_news.notify()
 
-    def send(self, verb, **parameters):
-        """Does one verb, and returns its result. Raises CoreError, Closed and TimeoutError."""
-        answer = queue.Queue(1)
+    # A checker of types reads the overloads of `verbs.pyi` in place of this.
+    if not TYPE_CHECKING:
+
+        def send(self, verb, **parameters):
+            """Does one verb, and returns its result. Raises CoreError, Closed and TimeoutError."""
+            return self._request(verb, parameters)
+
+        query = send
+
+    def _request(self, verb: str, parameters: dict[str, Any]) -> Any:
+        answer: "queue.Queue[Any]" = queue.Queue(1)
         with self.lock:
             if self.end is not None:
                 raise self.end
@@ -128,22 +143,20 @@ class Daemon(Reader):
             with self.lock:
                 self.answers.pop(number, None)
         if message is None:
-            raise self.end
+            raise self.end or Closed()
         if "error" in message:
             raise error(message)
         if verb == "events_subscribe":
             self._drop_unnumbered()
         return message["result"]
 
-    def _drop_unnumbered(self):
+    def _drop_unnumbered(self) -> None:
         """Whoever has no consumer yet gets all events without a number. Those that are kept come again with one."""
         with self.lock:
             self.waiting = collections.deque(event for event in self.waiting if "seq" in event)
             self.passing = 0
 
-    query = send
-
-    def receive(self, timeout=None):
+    def receive(self, timeout: float | None = None) -> "Envelope | None":
         """Waits for the next event, `timeout` seconds at most. Returns None if the time is over. Raises Closed."""
         with self.lock:
             self.has_news.wait_for(lambda: self.waiting or self.end is not None, timeout)
@@ -159,7 +172,7 @@ class Daemon(Reader):
                 raise self.end
             return None
 
-    def close(self):
+    def close(self) -> None:
         """Leaves the daemon, which goes on. Doing it twice is harmless."""
         try:
             self.socket.shutdown(socket.SHUT_RDWR)
@@ -169,7 +182,7 @@ class Daemon(Reader):
         self.socket.close()
 
 
-def error(message):
+def error(message: dict[str, Any]) -> CoreError:
     """What an error of JSON-RPC is in Python. `data` is missing if the request was no request."""
     error = message["error"]
     return CoreError(
