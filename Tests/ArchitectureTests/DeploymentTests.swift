@@ -254,8 +254,9 @@ import Testing
     /// Without systemd whisper-setup keeps 14 days of logs, a file for each. Programs have them open, and write on.
     @Test func logsWithoutSystemdGo() throws {
         let setup = try Self.text("deploy/debian/whisper-setup", in: SourceTree.root)
-        #expect(setup.contains("\n        rotate 2>/dev/null || true\n"))
-        let rotate = try #require(setup.firstMatch(of: #/\nrotate\(\) \{\n(?s:.*?)\n\}\n/#)?.output)
+        #expect(setup.contains("\n        rotate || true\n"))
+        let functions = #/\nrotate\(\) \{\n(?s:.*?)\n\}\nnote_day\(\) [^\n]+\n/#
+        let rotate = try #require(setup.firstMatch(of: functions)?.output)
         let folder = FileManager.default.temporaryDirectory.appending(path: "logs-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
