@@ -5,7 +5,7 @@ import Testing
 
 /// Calls between windows of `whisper app`, with media that really flow. Chromium has a microphone that beeps, and a camera.
 /// One after the other: pictures that move on both sides are work, and a call rings for 45 s.
-@Suite(.serialized, .cluster { $0.hasRelay = true }, .browser) struct AppCallCluster {
+@Suite(.serialized, .cluster(.long) { $0.hasRelay = true }, .browser) struct AppCallCluster {
     /// Two people who know each other, each in the chat with the other.
     private func callers(
         isRelayed: Bool = false, _ body: (_ ann: AppWindow, _ bob: AppWindow) async throws -> Void

@@ -6,7 +6,7 @@ import Testing
 /// `whisper app` in real browsers, with a real cluster.
 ///
 /// With `PICTURES=docs/app` in the environment, pictures of the screens are left in that folder.
-@Suite(.cluster(), .browser) struct AppCluster {
+@Suite(.cluster(.long), .browser, .atATime(4)) struct AppCluster {
     @Test func twoPeopleMeetAndTalk() async throws {
         try await AppWindow.two { ann, bob in
             let (annID, bobID) = (try await ann.id, try await bob.id)
@@ -383,7 +383,39 @@ import Testing
             try await ann.browser.press("\u{E017}")
             try await bob.shows(messages: ["Deleted", "> At five."])
             #expect(try await !bob.browser.text(of: "body").contains("Tea"))
+            try await Self.leadsFarUp(ann, bob, bobID)
             for page in [ann, bob] { try await page.hasNoComplaints() }
+        }
+    }
+
+    /// A quote leads to a message that is not among those that are here, and says so when it is nowhere.
+    private static func leadsFarUp(_ ann: AppWindow, _ bob: AppWindow, _ bobID: String) async throws {
+        let found = try await ann.ask("chat_get", #"{"chat":"\#(bobID)"}"#)
+        let messages = try JSON(parsing: Array(found.utf8))["result"]?["messages"]?.elements ?? []
+        let answer = try #require(messages.first { $0["text"]?.string == "At five." })
+        let (id, number) = (answer["messageId"]?.string ?? "", answer["number"]?.integer ?? 0)
+        for number in 1...120 { try await ann.ask("message_send", #"{"to":"\#(bobID)","text":"Line \#(number)"}"#) }
+        try await ann.ask(
+            "message_send", #"{"to":"\#(bobID)","text":"That.","replyTo":"\#(id)","replyFrom":"\#(bobID)"}"#)
+        func begins(without text: String) async throws {
+            try await bob.browser.reload()
+            try await bob.browser.keepFocus()
+            try await bob.shows("the last") { try await bob.messages.last == "That." }
+            try #require(try await !bob.messages.contains(text))
+        }
+        try await bob.shows("the last") { try await bob.messages.last == "That." }
+        try await begins(without: "> At five.")
+        try await bob.browser.value(of: "document.querySelector('article .quote').click()")
+        try await bob.shows("the answered message") {
+            try await bob.browser.value(of: "return document.activeElement.querySelector('.text')?.textContent").string
+                == "At five."
+        }
+        #expect(try await !bob.messages.contains("That."))
+        try await bob.ask("chat_clear", #"{"chat":"\#(try await ann.id)","upTo":\#(number)}"#)
+        try await begins(without: "> At five.")
+        try await bob.browser.value(of: "document.querySelector('article .quote').click()")
+        try await bob.shows("that it is nowhere") {
+            try await bob.content(of: "#pane .fault") == "That message isn't here any more."
         }
     }
 
@@ -412,6 +444,12 @@ import Testing
             try await ann.shows(messages: ["> Who comes along?", "I do."])
             #expect(try await ann.content(of: "article[data-direction=in] .author") == "Bob Ross:")
             try await ann.shows(state: "Read")
+            try await ann.browser.value(of: "document.querySelector('article[data-direction=out]').focus()")
+            try await ann.browser.press("i")
+            try await ann.shows("how it stands for each") {
+                try await ann.texts("dialog dl:last-of-type div") == ["Bob RossRead"]
+            }
+            try await ann.browser.press("\u{E00C}")
             try await ann.browser.click("#pane .who")
             try await ann.shows("who is in it") { try await Set(ann.texts(".members bdi")) == ["You", "Bob Ross"] }
             try await Self.look(ann, "group-light", axe)

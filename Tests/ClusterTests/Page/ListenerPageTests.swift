@@ -8,7 +8,7 @@ import Testing
 /// A whisperer that is away is waited for only shortly.
 @Suite(
     .serialized,
-    .cluster {
+    .cluster(.long) {
         $0.environment[.calls] = ["LIVE_PAUSE_SECONDS": "3"]
         $0.hasRelay = true
     },

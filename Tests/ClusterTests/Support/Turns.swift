@@ -3,12 +3,14 @@ import LocalStack
 /// Places for three clusters at a time, on a small machine: most suites wait more than they compute.
 ///
 /// A busy suite takes two places, so one quiet suite runs beside it. Busy suites go first, one after the other, because the quiet
-/// ones fill what is left of the machine better at the end. No suite starves: the suites of a run arrive at its start, and each takes
-/// one turn.
+/// ones fill what is left of the machine better at the end; of these the long ones go first, so that none is left alone. No suite
+/// starves: the suites of a run arrive at its start, and each takes one turn.
 actor Turns {
     enum Use: Sendable {
         /// The suite's cluster leaves the processors idle for much of the time.
         case quiet
+        /// The same for minutes.
+        case long
         /// The suite loads the processors.
         case busy
 
@@ -69,13 +71,14 @@ actor Turns {
 
     private var next: Int? {
         self.waiting.firstIndex { $0.turn.use == .busy && self.fits($0.turn) }
+            ?? self.waiting.firstIndex { $0.turn.use == .long && self.fits($0.turn) }
             ?? self.waiting.firstIndex { self.fits($0.turn) }
     }
 
     /// A suite whose configuration runs waits for that cluster, and a quiet suite keeps no place from a busy one.
     private func fits(_ turn: Turn) -> Bool {
         let keptFree =
-            turn.use == .quiet && self.waiting.contains { $0.turn.use == .busy }
+            turn.use != .busy && self.waiting.contains { $0.turn.use == .busy }
                 && !self.underWay.contains { $0.use == .busy }
             ? Use.busy.places : 0
         return self.underWay.reduce(turn.use.places + keptFree) { $0 + $1.use.places } <= Self.places
