@@ -438,8 +438,11 @@ public final class Core: Sendable {
             guard case .open = self.phase.withLock({ $0 }) else { return false }
             await self.leave(for: .suspended)?.close()
             let folder = self.configuration.folder
+            let hadKey = Profile.hasKey(in: folder)
             let isWiped = await Blocking.run { (try? Profile.wipe(at: folder)) ?? false }
             guard isWiped else { return false }
+            // A key that lay in the folder is erased with it: it must not seal what comes next.
+            if hadKey { self.key.withLock { $0 = nil } }
             self.feeds.unsubscribeAll()
             self.phase.withLock { $0 = .noIdentity }
             return true

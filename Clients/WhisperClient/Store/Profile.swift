@@ -332,6 +332,8 @@ package final class Profile: Sendable {
     private static let storeName = "whisper.sqlite"
     /// The file beside a sealed store in which a host may keep its key.
     package static let keyName = "key"
+
+    package static func hasKey(in folder: String) -> Bool { access(folder + "/" + Self.keyName, F_OK) == 0 }
     /// Where the words of a profile stand that has no key.
     package static func phraseFile(_ folder: String) -> String { folder + "/" + Self.phraseName }
     private static func storeFile(_ folder: String) -> String { folder + "/" + Self.storeName }

@@ -28,7 +28,7 @@ enum KeyFile {
         return try self.read(self.kept(in: folder))
     }
 
-    static func isThere(_ folder: String) -> Bool { access(self.kept(in: folder), F_OK) == 0 }
+    static func isThere(_ folder: String) -> Bool { Profile.hasKey(in: folder) }
 
     /// Makes the key of a profile that is yet to be made, in its folder. One that is there already is taken.
     static func make(in folder: String) throws -> [UInt8] {
