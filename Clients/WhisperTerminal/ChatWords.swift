@@ -82,15 +82,23 @@ struct ChatWords {
             let kind = call.isVideo ? "video call" : "voice call"
             let missed = call.outcome == .missed ? "missed " : ""
             return "\(timeOfDay(note.time)) \(actor ?? ""): \(missed)\(kind)\(Self.end(of: call))"
-        case .added(let members):
-            return actor.map { "\($0) added \(self.objects(members))" } ?? "\(self.subjects(members)) joined"
-        case .removed(let members) where note.person == nil || members == [note.person]:
-            return "\(self.subjects(members)) left"
-        case .removed(let members): return "\(actor ?? "") removed \(self.objects(members))"
+        case .added(let members, let count):
+            let more = Self.more(count, than: members)
+            return actor.map { "\($0) added \(self.objects(members))\(more)" }
+                ?? "\(self.subjects(members))\(more) joined"
+        case .removed(let members, _) where members == [note.person]: return "\(self.subjects(members)) left"
+        case .removed(let members, let count):
+            let more = Self.more(count, than: members)
+            return actor.map { "\($0) removed \(self.objects(members))\(more)" }
+                ?? "\(self.subjects(members))\(more) left, or was removed"
         case .title(let title):
             let name = harmlessLine(title)
             return actor.map { "\($0) named the group \(name)" } ?? "The group is called \(name) now"
         }
+    }
+
+    private static func more(_ count: Int64, than members: [WhisperID]) -> String {
+        count > members.count ? " and \(count - Int64(members.count)) more" : ""
     }
 
     private func subject(_ person: WhisperID) -> String { person == self.ownID ? "You" : self.name(person) }

@@ -74,8 +74,10 @@ package enum ClientLimits {
     package static let timerSeconds: ClosedRange<Int64> = 30...2_419_200
     /// After somebody got a chat's timer, a message of theirs without a time is of an app that does not know timers.
     package static let timerKnownAfter = Duration.seconds(86_400)
-    /// Calls and changes of the timer that a chat's history shows, together: the latest.
+    /// Calls, and changes of the timer and of the group, that a chat's history shows, together: the latest.
     package static let chatNotesMax = 100
+    /// People whom a change of a group names. Of more it has their count.
+    package static let noteMembersMax = 20
     /// Messages that disappear in one transaction.
     package static let expiredAtOnceMax = 128
     /// The clock of expiries is looked at so often at least: it may be set.

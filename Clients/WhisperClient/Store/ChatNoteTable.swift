@@ -7,18 +7,19 @@ package struct ChatNote: Sendable, Equatable {
         /// How many seconds new messages are kept from here on. 0: they stay.
         case timer(Int64)
         case call(CallNote)
-        /// Members who came into the group, and who left it or were removed.
-        case added([WhisperID])
-        case removed([WhisperID])
+        /// Members who came into the group, and who left it or were removed: the first of them, and how many there are.
+        case added([WhisperID], count: Int64)
+        case removed([WhisperID], count: Int64)
         /// The group's new title.
         case title(String)
     }
 
     /// Number of the latest message that was here before. The note stands behind it.
     package var place: Int64
-    /// A timer's by the clock of the person, of others by the server's.
+    /// A timer's by the clock of the person, that of others by the server's.
     package var time: Timestamp
-    /// The person who set the timer, called, or changed the group. Nil: the server's list of groups does not say.
+    /// The person who set the timer, called, or changed the group. Nil: the change was found in the server's list, or between two
+    /// events.
     package var person: WhisperID?
     package var kind: Kind
 
@@ -112,14 +113,14 @@ enum ChatNoteTable {
             try Self.note(kind, by: actor, at: group.updatedAt, in: .group(group.id), in: database)
         }
         guard let known = before else {
-            if !change.added.isEmpty { try note(.added(change.added)) }
+            if !change.added.isEmpty { try note(Self.added(change.added)) }
             return
         }
         let (old, now) = (Set(known.members.map(\.id)), Set(group.members.map(\.id)))
         let added = group.members.map(\.id).filter { !old.contains($0) }
         let removed = known.members.map(\.id).filter { !now.contains($0) }
-        if !added.isEmpty { try note(.added(added)) }
-        if !removed.isEmpty { try note(.removed(removed)) }
+        if !added.isEmpty { try note(Self.added(added)) }
+        if !removed.isEmpty { try note(Self.removed(removed)) }
         if group.title != known.title { try note(.title(group.title)) }
     }
 
@@ -134,8 +135,8 @@ enum ChatNoteTable {
         switch kind {
         case .timer(let all): seconds = all
         case .call(let one): (seconds, call) = (one.seconds, one)
-        case .added(let members): change = ("added", Self.text(members))
-        case .removed(let members): change = ("removed", Self.text(members))
+        case .added(let members, let count): (change, seconds) = (("added", Self.text(members)), count)
+        case .removed(let members, let count): (change, seconds) = (("removed", Self.text(members)), count)
         case .title(let title): change = ("title", title)
         }
         try database.run(
@@ -155,6 +156,14 @@ enum ChatNoteTable {
         return ChatNote(place: latest, time: time, person: person, kind: kind)
     }
 
+    static func added(_ members: [WhisperID]) -> ChatNote.Kind {
+        .added(Array(members.prefix(ClientLimits.noteMembersMax)), count: Int64(members.count))
+    }
+
+    static func removed(_ members: [WhisperID]) -> ChatNote.Kind {
+        .removed(Array(members.prefix(ClientLimits.noteMembersMax)), count: Int64(members.count))
+    }
+
     private static func text(_ members: [WhisperID]) -> String { members.map { "\($0)" }.joined(separator: " ") }
 
     /// - Returns: nil for one that a later release has noted.
@@ -167,8 +176,8 @@ enum ChatNoteTable {
             let text: String = row["text"] ?? ""
             let members = text.split(separator: " ").compactMap { WhisperID(String($0)) }
             switch change {
-            case "added": kind = .added(members)
-            case "removed": kind = .removed(members)
+            case "added": kind = .added(members, count: row["seconds"])
+            case "removed": kind = .removed(members, count: row["seconds"])
             case "title": kind = .title(text)
             default: return nil
             }
@@ -194,6 +203,17 @@ extension ClientStore {
             let sql = "SELECT * FROM chat_notes WHERE chat = ? AND place BETWEEN ? AND ? ORDER BY place, number"
             let arguments: StatementArguments = [chat.name, places.lowerBound, places.upperBound]
             return try Row.fetchAll(database, sql: sql, arguments: arguments).compactMap(ChatNoteTable.read)
+        }
+    }
+
+    /// The note that stands last behind a message.
+    package func latestNote(in chat: Conversation, behind number: Int64) throws(ClientStoreError) -> ChatNote? {
+        try self.read { database -> ChatNote? in
+            try Row.fetchOne(
+                database,
+                sql: "SELECT * FROM chat_notes WHERE chat = ? AND place >= ? ORDER BY place DESC, number DESC LIMIT 1",
+                arguments: [chat.name, number]
+            ).flatMap(ChatNoteTable.read)
         }
     }
 }

@@ -170,9 +170,13 @@ extension Shapes {
             "seconds", .integer(0...ClientLimits.timerSeconds.upperBound), .optional,
             about: "Of a timer; 0: new messages stay. Of a call: how long they talked."),
         Field(
-            "members", .array(of: .whisperID, count: 1...Limits.groupMembersMax), .optional,
-            about: "With `added` and `removed`: members of the group. Somebody who has left is `removed` by themselves."
+            "members", .array(of: .whisperID, count: 1...ClientLimits.noteMembersMax), .optional,
+            about:
+                "With `added` and `removed`: members of the group, the first of them. Somebody who has left is `removed` by themselves."
         ),
+        Field(
+            "count", .integer(1...Int64(Limits.groupMembersMax)), .optional,
+            about: "With `members`: how many there are."),
         Field("title", .text(0...10_000), .optional, about: "With `title`: as the group is called from here on."),
         Field("isVideo", .bool, .optional, about: "With `call`."),
         Field(
@@ -193,12 +197,14 @@ extension Shapes {
             json.add("seconds", call.seconds)
             json.add("isVideo", call.isVideo)
             json.add("outcome", call.outcome.rawValue)
-        case .added(let members):
+        case .added(let members, let count):
             json.add("kind", "added")
             json.add("members", strings: members.map { "\($0)" })
-        case .removed(let members):
+            json.add("count", count)
+        case .removed(let members, let count):
             json.add("kind", "removed")
             json.add("members", strings: members.map { "\($0)" })
+            json.add("count", count)
         case .title(let title):
             json.add("kind", "title")
             json.add("title", title)

@@ -87,7 +87,7 @@ extension Verb {
 extension OpenCore {
     /// The note that stands last behind a message.
     fileprivate func note(behind latest: (number: Int64, message: Message)) throws -> ChatNote? {
-        try self.store.notes(in: latest.message.place, latest.number...Int64.max).last
+        try self.store.latestNote(in: latest.message.place, behind: latest.number)
     }
 }
 

@@ -112,8 +112,8 @@ extension ChatNote {
         case "call":
             guard let outcome = json.string("outcome").flatMap({ CallNote.Outcome(rawValue: $0) }) else { return nil }
             kind = .call(CallNote(isVideo: json.bool("isVideo") ?? false, outcome: outcome, seconds: seconds))
-        case "added": kind = .added(members)
-        case "removed": kind = .removed(members)
+        case "added": kind = .added(members, count: json.integer("count") ?? 0)
+        case "removed": kind = .removed(members, count: json.integer("count") ?? 0)
         case "title": kind = .title(json.string("title") ?? "")
         default: return nil
         }

@@ -198,7 +198,7 @@ package final class KnownGroups {
             }
             cursor = page.nextCursor
             guard cursor == nil else { continue }
-            for left in try self.store.groups.groupsListed(ids, known: known) {
+            for left in try self.store.groups.groupsListed(ids, known: known, ownID: ownID) {
                 host.publish(.group(left, GroupChange()))
             }
             return

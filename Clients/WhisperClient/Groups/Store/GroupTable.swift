@@ -77,8 +77,11 @@ package struct GroupTable: Sendable {
     /// - Parameters:
     ///   - ids: of the groups in it.
     ///   - known: the revisions before the list was asked for. A group that changed meanwhile stays as it is.
+    ///   - ownID: no longer a member of the groups that are returned.
     /// - Returns: groups that we were in, and that are not in the list.
-    package func groupsListed(_ ids: Set<String>, known: [String: Int64]) throws(ClientStoreError) -> [Group] {
+    package func groupsListed(
+        _ ids: Set<String>, known: [String: Int64], ownID: WhisperID
+    ) throws(ClientStoreError) -> [Group] {
         try self.store.write { database -> [Group] in
             try database.run(sql: "UPDATE group_listing SET is_owed = 0")
             return try Self.groups(in: database).compactMap { group in
@@ -86,6 +89,12 @@ package struct GroupTable: Sendable {
                 var left = group
                 left.isMember = false
                 try database.run(sql: "UPDATE chat_groups SET is_member = 0 WHERE id = ?", arguments: [group.id])
+                left.members.removeAll { $0.id == ownID }
+                try database.run(
+                    sql: "DELETE FROM group_members WHERE group_id = ? AND member = ?",
+                    arguments: [group.id, "\(ownID)"])
+                try ChatNoteTable.note(
+                    ChatNoteTable.removed([ownID]), by: nil, at: group.updatedAt, in: .group(group.id), in: database)
                 try EventTable.note(.group(left, GroupChange()), in: database)
                 return left
             }
