@@ -18,7 +18,8 @@ package enum PythonTypes {
         return """
             # Whisper \(Release.version). Generated from the verbs by `make documents`: do not edit it.
             # Bounds of lengths and numbers stand in docs/core.json. A parameter whose name is a word of Python goes in a dictionary:
-            # core.send("message_react", **{"from": bob}, messageId=id, emoji="👍").
+            # core.send("message_react", **{"from": bob}, chat=bob, messageId=id, reaction="👍"). This module is for type checkers alone:
+            # import it under typing.TYPE_CHECKING.
             from typing import Any, Literal, TypeAlias, TypedDict, overload
             from typing_extensions import NotRequired
 

@@ -1,6 +1,7 @@
 # Whisper 0.1.0. Generated from the verbs by `make documents`: do not edit it.
 # Bounds of lengths and numbers stand in docs/core.json. A parameter whose name is a word of Python goes in a dictionary:
-# core.send("message_react", **{"from": bob}, messageId=id, emoji="👍").
+# core.send("message_react", **{"from": bob}, chat=bob, messageId=id, reaction="👍"). This module is for type checkers alone:
+# import it under typing.TYPE_CHECKING.
 from typing import Any, Literal, TypeAlias, TypedDict, overload
 from typing_extensions import NotRequired
 
@@ -318,7 +319,7 @@ class Latest(TypedDict):
     expiresAt: NotRequired[int | None]
     isRead: NotRequired[bool | None]
 
-Note = TypedDict("Note", {"number": int, "time": int, "kind": Literal["timer", "call", "added", "removed", "title"], "from": NotRequired[str | None], "seconds": NotRequired[int | None], "members": NotRequired[list[str] | None], "title": NotRequired[str | None], "isVideo": NotRequired[bool | None], "outcome": NotRequired[Literal["talked", "missed", "declined", "busy", "noAnswer", "cancelled", "failed"] | None]})
+Note = TypedDict("Note", {"number": int, "time": int, "kind": Literal["timer", "call", "added", "removed", "title"], "from": NotRequired[str | None], "seconds": NotRequired[int | None], "members": NotRequired[list[str] | None], "count": NotRequired[int | None], "title": NotRequired[str | None], "isVideo": NotRequired[bool | None], "outcome": NotRequired[Literal["talked", "missed", "declined", "busy", "noAnswer", "cancelled", "failed"] | None]})
 
 class Chat(TypedDict):
     chat: str
@@ -453,6 +454,8 @@ class Participant(TypedDict):
     via: Literal["creator", "code", "link"]
     isConnected: bool
     isLinked: NotRequired[bool | None]
+    link: NotRequired[int | None]
+    name: NotRequired[str | None]
     joinedAt: int
     signPublicKey: str
     encPublicKey: str

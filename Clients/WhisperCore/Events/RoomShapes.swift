@@ -10,6 +10,12 @@ extension Shapes {
         Field("isConnected", .bool, about: "Whether this one is connected to the server."),
         Field(
             "isLinked", .bool, .optional, about: "Whether content can be exchanged now. For others in an entered room."),
+        Field(
+            "link", .integer(0...Int64.max), .optional,
+            about:
+                "The number of the connection, for others in an entered room; 0: none. A host whose WebRTC stack is gone reports it as `failed`, and gets new orders."
+        ),
+        Field("name", .text(1...64), .optional, about: "As `roomPerson` has it."),
         Field("joinedAt", .timestamp),
         Field("signPublicKey", .base64(32...32)), Field("encPublicKey", .base64(32...32)),
         Field(
@@ -81,7 +87,11 @@ extension Shapes {
             json.add("via", one.via.rawValue)
             json.add("isConnected", one.isConnected)
             let isOther = view.map { $0.own != one.participant } ?? false
-            if let view, isOther { json.add("isLinked", view.linked.contains(one.participant)) }
+            if let view, isOther {
+                json.add("isLinked", view.linked.contains(one.participant))
+                json.add("link", Int64(view.links[one.participant] ?? 0))
+                json.add("name", view.names[one.participant])
+            }
             json.add("joinedAt", one.joinedAt)
             json.add("signPublicKey", base64: one.signPublicKey.bytes)
             json.add("encPublicKey", base64: one.encPublicKey.bytes)

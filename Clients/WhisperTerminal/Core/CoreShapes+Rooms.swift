@@ -86,13 +86,23 @@ extension RoomView {
     /// A room that was entered.
     init?(_ json: JSONMembers) {
         guard let room = RoomState(json), let own = json.principal("own") else { return nil }
-        let linked = json.objects("participants").filter { $0.bool("isLinked") == true }
+        let people = json.objects("participants")
+        let links = people.compactMap { json -> (PrincipalID, Int)? in
+            guard let one = json.principal("participant"), let link = json.integer("link") else { return nil }
+            return (one, Int(link))
+        }
+        let names = people.compactMap { json -> (PrincipalID, String)? in
+            guard let one = json.principal("participant"), let name = json.string("name") else { return nil }
+            return (one, name)
+        }
         self.init(
             room: room, own: own, code: json.string("code"),
             codeExpiresAt: json.integer("codeExpiresAt").map { Timestamp(milliseconds: $0) },
             secret: json.string("link").flatMap { RoomLink($0) }?.secret.bytes,
             turn: json.object("turn").flatMap { TurnCredentialsFrame(shown: $0) },
-            linked: Set(linked.compactMap { $0.principal("participant") }))
+            linked: Set(people.filter { $0.bool("isLinked") == true }.compactMap { $0.principal("participant") }),
+            links: Dictionary(links, uniquingKeysWith: { first, _ in first }),
+            names: Dictionary(names, uniquingKeysWith: { first, _ in first }))
     }
 }
 

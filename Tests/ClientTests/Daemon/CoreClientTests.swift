@@ -173,9 +173,9 @@ import Testing
             turn: TurnCredentialsFrame(
                 urls: ["turn:a.example", #"stun:"\"#], username: "b", credential: [UInt8](repeating: 5, count: 20),
                 ttl: 6),
-            linked: [bob])
+            linked: [bob], links: [bob: 3])
         var alone = view
-        (alone.code, alone.codeExpiresAt, alone.secret, alone.linked) = (nil, nil, nil, [])
+        (alone.code, alone.codeExpiresAt, alone.secret, alone.linked, alone.links) = (nil, nil, nil, [], [bob: 0])
         let address = RoomCandidate(candidate: "", sdpMLineIndex: 0, sdpMid: nil)
         let orders: [LinkOrder] = [
             .offer, .accept("v=0\r\n", isFresh: true), .answer("v=0"), .candidate(address), .drop,

@@ -97,10 +97,15 @@ package struct RoomView: Sendable, Equatable {
     package var turn: TurnCredentialsFrame?
     /// Participants that content can be exchanged with now.
     package var linked: Set<PrincipalID>
+    /// Numbers of the connections. A host whose stack has gone reports each of them as broken.
+    package var links: [PrincipalID: Int]
+    /// By which others call themselves, as far as they have said so.
+    package var names: [PrincipalID: String]
 
     package init(
         room: RoomState, own: PrincipalID, code: String?, codeExpiresAt: Timestamp?, secret: [UInt8]?,
-        turn: TurnCredentialsFrame?, linked: Set<PrincipalID>
+        turn: TurnCredentialsFrame?, linked: Set<PrincipalID>, links: [PrincipalID: Int],
+        names: [PrincipalID: String] = [:]
     ) {
         self.room = room
         self.own = own
@@ -109,6 +114,8 @@ package struct RoomView: Sendable, Equatable {
         self.secret = secret
         self.turn = turn
         self.linked = linked
+        self.links = links
+        self.names = names
     }
 
     package var others: [RoomParticipant] { self.room.participants.filter { $0.participant != self.own } }

@@ -59,9 +59,14 @@ package final class RoomVisits {
     package subscript(id: UUIDText) -> RoomView? {
         guard let visit = self.visits[id], let room = visit.machine.shown else { return nil }
         let linked = room.participants.map(\.participant).filter { visit.machine.isLinked(to: $0) }
+        let others = room.participants.map(\.participant).filter { $0 != visit.machine.own }
+        let links = others.map { ($0, visit.machine.link(to: $0)) }
+        let names = others.compactMap { one in visit.talk.person(one)?.name.map { (one, $0) } }
         return RoomView(
             room: room, own: visit.machine.own, code: visit.code, codeExpiresAt: visit.codeExpiresAt,
-            secret: visit.secret?.secret.bytes, turn: visit.turn, linked: Set(linked))
+            secret: visit.secret?.secret.bytes, turn: visit.turn, linked: Set(linked),
+            links: Dictionary(links, uniquingKeysWith: { first, _ in first }),
+            names: Dictionary(names, uniquingKeysWith: { first, _ in first }))
     }
 
     /// All rooms in which we have a seat, whether this device has joined them or not.
