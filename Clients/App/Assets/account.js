@@ -7,6 +7,9 @@ import { stopped } from "./shell.js";
 import { words as common } from "./text.js";
 import { button, dialog, el, field } from "./view.js";
 
+/** Leaving waits for messages that are queued, and for the server. */
+const askedAgain = 6;
+
 /** @param {string} whisperId our own @param {(listener?: (event: any) => void) => void} backups who hears of backups */
 export async function account(whisperId, backups) {
   const [{ settings }, { isBackedUp }] = await Promise.all([rpc("settings_get"), rpc("backup_status")]);
@@ -22,7 +25,7 @@ export async function account(whisperId, backups) {
     await rpc("backup_now");
     return words.backingUp;
   });
-  const erase = says(words.backingUp, async () => {
+  const erase = says(words.deleting, async () => {
     await ask("backup_delete");
     return words.deleted;
   });
@@ -48,9 +51,12 @@ function leave(whisperId) {
     go.setAttribute("aria-disabled", "true");
     fault.replaceChildren(words.leaving);
     try {
-      const { isWiped } = await ask("account_delete", { confirm: whisperId, sentMail, wipe });
+      const { isWiped } = await ask("account_delete", { confirm: whisperId, sentMail, wipe }, askedAgain);
       document.querySelectorAll("dialog").forEach((each) => each.close());
-      if (wipe) stopped(isWiped ? words.left : words.leftFiles, button(words.startAgain, () => location.reload()));
+      // No chat of the erased identity is open in the window of the next one.
+      history.replaceState(null, "", "/");
+      if (wipe && !isWiped) stopped(words.leftFiles);
+      else if (wipe) stopped(words.left, button(words.startAgain, () => location.reload()));
     } catch (error) {
       fault.replaceChildren(error.message);
     }

@@ -12,7 +12,8 @@ export const words = {
   },
   deleteBackup: "Delete the backup",
   deleteSure: "Delete it: a new device won't know my contacts",
-  deleted: "The backup is deleted.",
+  deleting: "Deleting…",
+  deleted: "The backup is deleted. The next change of a contact writes another, unless backups are off.",
   check: "Check this computer's copy",
   checking: "Checking…",
   whole: "Everything on this computer is whole.",
@@ -27,6 +28,6 @@ export const words = {
   leaveNow: "Erase my identity",
   leaving: "Messages that wait go out first. This can take half a minute.",
   left: "Your identity is erased, and so is this computer's copy.",
-  leftFiles: "Your identity is erased. A file on this computer could not be deleted.",
+  leftFiles: "Your identity is erased. A file on this computer could not be deleted: quit Whisper, and delete its folder.",
   startAgain: "Start anew",
 };

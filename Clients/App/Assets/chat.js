@@ -259,8 +259,9 @@ export class ChatView {
     if (members || title) {
       const whose = !from ? "none" : members?.every((each) => each === from) ? "self" : isOurs ? "own" : "theirs";
       const name = from && this.#model.nameOf(from);
+      const more = note.count > members?.length ? words.groupNotes.andMore(note.count - members.length) : "";
       const people = (members ?? []).map((id) => (id !== this.#model.me.whisperId ? this.#model.nameOf(id) : whose === "self" || !from ? words.you.replace(":", "") : words.object));
-      return sentence(words.groupNotes[note.kind][whose], { name, people: people.join(", "), title });
+      return sentence(words.groupNotes[note.kind][whose], { name, people: people.join(", ") + more, title });
     }
     const text = words.timerSet[isOurs ? "own" : "theirs"][seconds ? "on" : "off"];
     return sentence(text, { name: this.#model.nameOf(from), time: timeSpan(seconds) });
@@ -323,7 +324,7 @@ export class ChatView {
 
   #quote(message) {
     const answered = this.#open.find(message.replyTo, message.replyFrom);
-    const jump = () => this.#jump(message.replyTo, message.replyFrom).catch(() => this.#refuse(words.notHere));
+    const jump = () => this.#jump(message.replyTo, message.replyFrom).catch((error) => this.#refuse(error.code === "notFound" ? words.notHere : error.message));
     const text = !answered ? words.earlier : answered.kind === "text" ? gist(answered) : words.deleted;
     return el("button", { type: "button", class: "quote", click: jump }, el("span", { class: "unseen" }, `${words.inReply} `), bdi(text));
   }
@@ -334,15 +335,16 @@ export class ChatView {
     if (!open.find(messageId, author)) {
       const { message } = await rpc("message_info", { messageId, ...(author !== this.#model.me.whisperId && { from: author }) });
       // A quote is its writer's word.
-      if ((message.groupId ?? message.chat) !== open.chat) throw new Error("of another chat");
+      if ((message.groupId ?? message.chat) !== open.chat) throw new Error(words.notHere);
       await open.readFirst(message.number);
-      if (open !== this.#open) return;
+      if (open !== this.#model.open) return;
       open.wanted = message.number;
       this.#isPlaced = false;
       this.#drawMessages();
     }
     const answered = open.find(messageId, author);
-    const target = answered && this.#feed.querySelector(`[data-key="${CSS.escape(keyOf(answered))}"]`);
+    if (!answered) throw new Error(words.notHere);
+    const target = this.#feed.querySelector(`[data-key="${CSS.escape(keyOf(answered))}"]`);
     target?.scrollIntoView({ block: "center" });
     target?.focus({ preventScroll: true });
   }

@@ -97,7 +97,8 @@ export async function scan(hint, take) {
   }
   if (isOver) return stream.getTracks().forEach((track) => track.stop());
   video.srcObject = stream;
-  await video.play();
+  // The dialog may be closed meanwhile.
+  await video.play().catch(() => {});
   while (!isOver) {
     try {
       if (video.videoWidth) await told(await textIn(video, video.videoWidth, video.videoHeight), "scan");

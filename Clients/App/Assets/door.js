@@ -123,12 +123,12 @@ async function send(path, method, params, keepalive) {
 const asked = new Map();
 
 /** Does a verb that the server answers. @returns {Promise<any>} its result @throws {Refusal} */
-export async function ask(method, params = {}) {
+export async function ask(method, params = {}, askedAgain = askedAgainMax) {
   const corrId = crypto.randomUUID();
   const answer = new Promise((resolve) => asked.set(corrId, resolve));
   try {
     await seated(method, { ...params, corrId });
-    for (let count = 0; count < askedAgainMax; count += 1) {
+    for (let count = 0; count < askedAgain; count += 1) {
       const late = new Promise((resolve) => setTimeout(resolve, answeredWithin));
       const { result, error } = await Promise.race([answer, late]) ?? await rpc("answer_get", { of: corrId });
       if (error) throw new Refusal(error);

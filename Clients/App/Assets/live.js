@@ -1,5 +1,6 @@
 // Live conversations: what one types is seen by others key by key, and the other way round.
 import { ask, rpc, seated } from "./door.js";
+import { formsOf, nameField, valueOf } from "./forms.js";
 import { twice } from "./groups.js";
 import { words } from "./livetext.js";
 import { oneAtATime } from "./model.js";
@@ -15,8 +16,7 @@ const sizes = ["100", "150", "200", "300"];
 /** From here on the end is in sight. */
 const endWithin = 48;
 
-const reasonOf = (error) => words.refusals[error.code] ?? error.message;
-const valueOf = async (key) => (await rpc("host_get")).values.find((each) => each.key === key)?.value;
+const { reasonOf, choice, formOf } = formsOf(words.refusals);
 
 /** The conversation in which this window whispers or listens. The core has it; this is what is shown of it. */
 export class Live {
@@ -184,7 +184,7 @@ class LiveView {
   #whispers(own, name) {
     const begin = (conversationId) => this.#live.open("whisperer", conversationId, () => rpc("live_start", { conversationId }));
     const title = field(words.newTitle, { required: true, maxlength: 64, name: "title" });
-    const called = nameField(name);
+    const called = nameField(words.yourName, name);
     const admission = el("select", { name: "admission" }, Object.entries(words.admissions).map(([value, text]) => el("option", { value }, text)));
     const form = formOf(words.begin, "begin", title, async () => {
       const wish = { name: title.input.value.trim(), admission: admission.value };
@@ -215,7 +215,7 @@ class LiveView {
 
   /** A person agrees before the whisperer gets a name. */
   #consent({ conversationId, title, whisperer, link, isTranscribed, admission }, name) {
-    const called = nameField(name);
+    const called = nameField(words.yourName, name);
     const passcode = admission === "passcode" ? field(words.passcode, { type: "password", name: "passcode" }) : null;
     return formOf(words.listen, "listen", called, async () => {
       const wish = { ...(link ? { link } : { conversationId }), name: (await called.keep()) || this.#model.me.whisperId };
@@ -407,38 +407,4 @@ class LiveView {
     import("./codes.js").then(async ({ codeOf }) => code.append(await codeOf(link, words.code))).catch(() => {});
     dialog(words.invite, el("p", { class: "hint" }, words.inviteText), address, code, el("div", { class: "buttons" }, copy));
   }
-}
-
-/** A row that begins something. Its fault stands below it. */
-function choice(act, label) {
-  const fault = el("p", { class: "fault", role: "alert" });
-  const press = async () => {
-    try {
-      await act();
-    } catch (error) {
-      write(fault, reasonOf(error));
-    }
-  };
-  return el("div", {}, button(label, press, { class: "wide" }), fault);
-}
-
-/** A form with one button, whose fault stands at a field. */
-function formOf(label, id, { refuse }, act, ...children) {
-  const submit = (event) => {
-    event.preventDefault();
-    act().catch((error) => refuse(reasonOf(error)));
-  };
-  return el("form", { novalidate: true, submit }, ...children, el("div", { class: "buttons" }, el("button", { class: "main", id }, label)));
-}
-
-/** The name that others see, kept for the next time. */
-function nameField(name = "") {
-  const { box, input, refuse } = field(words.yourName, { maxlength: 64, name: "name" });
-  input.value = name;
-  const keep = async () => {
-    const value = input.value.trim();
-    if (value !== name) await rpc("host_set", { key: "name", value });
-    return value;
-  };
-  return { box, refuse, keep };
 }

@@ -245,7 +245,7 @@ export class Open {
   hasRead = false;
   /** Seconds after which new messages disappear; 0 if they stay. */
   timer = 0;
-  /** Changes of the timer and calls, each behind the message of its number. @type {any[]} */
+  /** Changes of the timer and the group, and calls, each behind the message of its number. @type {any[]} */
   notes = [];
   /** Where reading had ended when the chat was opened. @type {number | undefined} */
   firstUnread;

@@ -4,7 +4,7 @@ import { about, leave, lock, read, rpc, seated } from "./door.js";
 import { applyLooks } from "./looks.js";
 import { chatOf, Model, Open } from "./model.js";
 import { called, gist, timeInList, words } from "./text.js";
-import { alarm, bdi, button, draw, el, field, keyed, page, say, sentence, set, signButton } from "./view.js";
+import { alarm, bdi, button, draw, el, field, keyed, page, say, sentence, set, signButton, write } from "./view.js";
 
 /** A short loss of the server is nobody's business. */
 const bannerAfter = 2_000;
@@ -13,6 +13,7 @@ const searchPause = 150;
 const foundMax = 20;
 /** They stand for live conversations and the call where chats have their ids. */
 const livePlace = "live";
+const roomPlace = "rooms";
 const callPlace = "call";
 
 const dialogs = () => import("./dialogs.js");
@@ -52,6 +53,8 @@ class Shell {
   #liveRow;
   /** Loaded when there is a live conversation, or somebody wants one. @type {Promise<import("./live.js").Live> | undefined} */
   #live;
+  #rooms;
+  #roomRow;
   /** Loaded with the first call. @type {Promise<import("./call.js").Calls> | undefined} */
   #calls;
   #callBar;
@@ -92,6 +95,7 @@ class Shell {
       "div", { class: "empty", hidden: true }, el("p", { class: "large" }, words.empty), el("p", {}, words.emptyText),
       el("div", { class: "buttons" }, button(words.add, () => this.#add(), { class: "main" }), button(words.myCode, myID)));
     this.#liveRow = button(words.live, () => this.#go(livePlace), { id: "live" });
+    this.#roomRow = button(words.rooms, () => this.#go(roomPlace), { id: "rooms" });
     this.#banner = el("div", { class: "banner", role: "status", hidden: true });
     this.#callBar = el("div", { class: "banner", id: "call-bar", hidden: true });
     this.#pane = el("section", { id: "pane", "aria-label": words.chat });
@@ -102,7 +106,7 @@ class Shell {
         el("header", {}, el("h1", {}, words.appName), signButton("people", words.myCode, myID),
           signButton("add", words.add, () => this.#add(), { id: "add" }), menu),
         el("div", { class: "search" }, this.#search), el("div", { class: "scroll" }, this.#found, this.#requests, this.#list, this.#others, this.#empty),
-        el("footer", {}, this.#liveRow)),
+        el("footer", {}, this.#liveRow, this.#roomRow)),
       this.#pane);
     document.getElementById("app").replaceChildren(this.#main);
   }
@@ -116,6 +120,7 @@ class Shell {
           if (!this.#chat) this.#show(history.state?.chat);
         }, () => {});
         this.#readLive();
+        this.#readRoom();
         this.#readCalls();
         if (this.#minutes) this.lockAfter(this.#minutes);
       },
@@ -132,6 +137,7 @@ class Shell {
   async #end(why) {
     this.#chat?.close?.();
     this.#calls?.then((calls) => calls.close());
+    this.#rooms?.then((rooms) => rooms.quit());
     const shows = await this.#notices?.then((notices) => {
       notices.end();
       return notices.shows;
@@ -145,7 +151,7 @@ class Shell {
       const [state, looks] = await Promise.all([about(), applyLooks()]);
       [this.#state, this.#minutes] = [state, minutesOf(state, looks)];
       this.#chat = null;
-      this.#live = this.#calls = undefined;
+      this.#live = this.#calls = this.#rooms = undefined;
       this.#model = new Model(() => draw(this.#draw));
       this.#notices = undefined;
       if (shows) this.#loadNotices(shows);
@@ -160,6 +166,7 @@ class Shell {
   #take(event) {
     this.#model.take(event);
     this.#live?.then((live) => live.take(event));
+    this.#rooms?.then((rooms) => rooms.take(event));
     this.#notices?.then((notices) => notices.take(event));
     if (this.#calls || event.type === "callIncoming") this.#loadCalls().then((calls) => calls.take(event));
     if (event.type === "eventsLost") this.#readCalls();
@@ -190,6 +197,7 @@ class Shell {
       return this.#model.changed();
     }
     if (chat === livePlace) return this.#showLive();
+    if (chat === roomPlace) return this.#showRoom();
     if (chat === callPlace) return this.#showCall();
     this.#model.open = new Open(this.#model, chat, wanted);
     this.#chat = new ChatView(this.#model, this.#model.open, this.#pane, () => this.#back(), async (isVideo) => (await this.#loadCalls()).start(chat, isVideo));
@@ -222,6 +230,28 @@ class Shell {
     await live.read().catch(() => {});
     if (history.state?.chat !== livePlace || this.#chat) return;
     this.#chat = live.view(this.#pane, () => this.#back());
+    this.#model.changed();
+  }
+
+  #loadRooms() {
+    this.#rooms ??= import("./rooms.js").then(({ Rooms }) => new Rooms(this.#model));
+    return this.#rooms;
+  }
+
+  /** After a reload the seat in a room is kept for a moment. */
+  async #readRoom() {
+    const { values } = await rpc("host_get").catch(() => ({ values: [] }));
+    const { value } = values.find(({ key }) => key === "room") ?? {};
+    if (!value || (await this.#rooms)?.now) return;
+    await (await this.#loadRooms()).goOn(value).catch(() => rpc("host_set", { key: "room", value: "" })).catch(() => {});
+  }
+
+  async #showRoom() {
+    this.#model.open = null;
+    this.#pane.replaceChildren();
+    const rooms = await this.#loadRooms();
+    if (history.state?.chat !== roomPlace || this.#chat) return;
+    this.#chat = rooms.view(this.#pane, () => this.#back());
     this.#model.changed();
   }
 
@@ -333,7 +363,7 @@ class Shell {
   /** Time locks no call away, and nothing that is live. @param {boolean} [isAsked] */
   async #lock(isAsked = true) {
     const calls = await this.#calls;
-    if (!isAsked && (calls?.now || this.#model.rings || this.#model.live)) return;
+    if (!isAsked && (calls?.now || this.#model.rings || this.#model.live || this.#model.room)) return;
     await this.#model.open?.flushDraft();
     sessionStorage.setItem("whisper.notices", (await this.#notices)?.shows ? "yes" : "");
     await lock();
@@ -382,6 +412,8 @@ class Shell {
     const live = this.#model.live ? `${words.live}: ${this.#model.live}` : words.live;
     if (this.#liveRow.textContent !== live) this.#liveRow.textContent = live;
     set(this.#liveRow, "aria-current", history.state?.chat === livePlace ? "true" : null);
+    write(this.#roomRow, this.#model.room ? `${words.rooms}: ${this.#model.room}` : words.rooms);
+    set(this.#roomRow, "aria-current", history.state?.chat === roomPlace ? "true" : null);
     this.#rowsIn(this.#list, this.#rows());
     this.#requests.hidden = strangers.length === 0;
     this.#rowsIn(this.#requests.lastElementChild, strangers);
@@ -417,7 +449,7 @@ class Shell {
     element.look = look;
     element.replaceChildren(
       picture(name), el("span", { class: "name" }, bdi(name), isVerified && el("span", { class: "mark", title: words.verified }, "✓")),
-      el("span", { class: "time" }, row.latest ? timeInList((row.note ?? row.latest).time) : ""),
+      el("span", { class: "time" }, row.latest ? timeInList((row.note?.kind === "call" ? row.note : row.latest).time) : ""),
       el("span", { class: "last" }, isTyping ? el("em", {}, words.typing) : lastLine(row)),
       el("span", { class: "signs" },
         row.isPinned && sign("⚲", words.pinned), row.isMuted && sign("∅", words.muted), row.isBlocked && sign("⊘", words.blocked),

@@ -42,6 +42,7 @@ export const words = {
   quit: "Quit Whisper",
   security: "Security",
   account: "Backup and account",
+  rooms: "Rooms",
   quitSure: "Whisper ends on this computer. Messages wait at the server until you open it again.",
   empty: "Nobody is here yet",
   emptyText: "Add somebody by their Whisper ID, or give them yours.",
@@ -195,8 +196,9 @@ export const words = {
   timerHint: "For everybody in this chat, from when a message was read. Other people's apps may not do it, and a screenshot keeps it.",
   object: "you",
   groupNotes: {
+    andMore: (count) => ` and ${count} more`,
     added: { own: "You added {people}.", theirs: "{name} added {people}.", self: "{people} joined.", none: "{people} joined." },
-    removed: { own: "You removed {people}.", theirs: "{name} removed {people}.", self: "{people} left.", none: "{people} left." },
+    removed: { own: "You removed {people}.", theirs: "{name} removed {people}.", self: "{people} left.", none: "{people} left, or was removed." },
     title: { own: "You named the group {title}.", theirs: "{name} named the group {title}.", none: "The group is called {title} now." },
   },
   timerSet: {
@@ -300,7 +302,7 @@ export const words = {
   themes: { system: "As the computer", light: "Light", dark: "Dark" },
   size: "Size of text",
   receipts: "Tell senders what you've read",
-  presence: "Show others when you're here, and who is here",
+  presence: "Show who is here. Others see when you are here in any case",
   typingSetting: "Show that you're typing, and who types",
   notices: "Notifications",
   noticesShow: { "": "Off", text: "Name and message", name: "Name", nothing: "Only that something came" },

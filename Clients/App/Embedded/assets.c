@@ -49,6 +49,9 @@ static const struct app_asset assets[] = {
     {"first.js", (const unsigned char[]) {
 #embed "../Assets/first.js" suffix(, 0)
     }},
+    {"forms.js", (const unsigned char[]) {
+#embed "../Assets/forms.js" suffix(, 0)
+    }},
     {"groups.js", (const unsigned char[]) {
 #embed "../Assets/groups.js" suffix(, 0)
     }},
@@ -81,6 +84,12 @@ static const struct app_asset assets[] = {
     }},
     {"polls.js", (const unsigned char[]) {
 #embed "../Assets/polls.js" suffix(, 0)
+    }},
+    {"rooms.js", (const unsigned char[]) {
+#embed "../Assets/rooms.js" suffix(, 0)
+    }},
+    {"roomstext.js", (const unsigned char[]) {
+#embed "../Assets/roomstext.js" suffix(, 0)
     }},
     {"shell.js", (const unsigned char[]) {
 #embed "../Assets/shell.js" suffix(, 0)

@@ -44,8 +44,15 @@ extension AppCluster {
                 try await ann.content(of: "article .outcome").hasPrefix("Failed: ")
             }
             try await bob.browser.click("main button")
-            try await bob.becomesSomebody(isSealed: true)
+            // The key file went with the folder: the next identity has a key of its own.
+            try await bob.becomesSomebody()
             #expect(try await bob.id != bobID)
+            let seal = try await bob.browser.asyncValue(
+                of: """
+                    const headers = { "Whisper-Key": localStorage.getItem("whisper.key") };
+                    return (await (await fetch("/app", { headers })).json()).seal;
+                    """)
+            #expect(seal.string == "key")
         }
     }
 

@@ -553,7 +553,7 @@ import Testing
         "chat-light", "chat-dark", "chat-phone", "list-phone", "words-light", "words-dark", "words-phone",
         "settings-dark", "group-light", "live-light", "live-dark", "live-phone", "listen-light", "listen-dark",
         "listen-phone", "files-light", "files-dark", "files-narrow", "call-light", "call-dark", "call-phone",
-        "ringing-light", "person-light", "code-light",
+        "ringing-light", "person-light", "code-light", "room-light",
     ]
 
     /// Looks at a screen as axe-core does, and leaves a picture if somebody wants one.

@@ -45,11 +45,9 @@ struct AppWindow {
     // MARK: What a person does
 
     /// New words, written down and checked.
-    /// - Parameters:
-    ///   - passphrase: seals the profile; without it a key file does.
-    ///   - isSealed: whether the profile is sealed from before, and the page does not ask.
+    /// - Parameter passphrase: seals the profile; without it a key file does.
     @discardableResult
-    func becomesSomebody(passphrase: String? = nil, isSealed: Bool = false) async throws -> [String] {
+    func becomesSomebody(passphrase: String? = nil) async throws -> [String] {
         try await self.browser.click("#new")
         try await self.shows("twelve words") { try await self.browser.count(".words li") == 12 }
         let words = try await self.texts(".words li span")
@@ -58,7 +56,7 @@ struct AppWindow {
             try await self.browser.type(words[place - 1], into: "[data-place='\(place)']")
         }
         try await self.browser.click("#go")
-        if !isSealed { try await self.protects(with: passphrase) }
+        try await self.protects(with: passphrase)
         try await self.isUsable()
         return words
     }
