@@ -18,7 +18,7 @@ import collections
 import hashlib
 import uuid
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from whispercore._library import Closed, CoreError, Reader
 
@@ -42,24 +42,28 @@ class Bot:
         self.later: "collections.deque[Envelope]" = collections.deque()
         self.replies = 0
 
-    def on(self, kind: str) -> Callable[[Function], Function]:
-        """A decorator: the function is called with each event of a type."""
+    @overload
+    def on(self, kind: str) -> Callable[[Function], Function]: ...
+    @overload
+    def on(self, kind: str, function: Function) -> Function: ...
+    def on(self, kind: str, function: Any = None) -> Any:
+        """Calls a function with each event of a type. Also a decorator."""
+        if function is None:
+            return lambda function: self.on(kind, function)
+        self.functions.setdefault(kind, []).append(function)
+        return function
 
-        def add(function: Function) -> Function:
-            self.functions.setdefault(kind, []).append(function)
-            return function
-
-        return add
-
-    def command(self, word: str) -> Callable[[Command], Command]:
-        """A decorator: the function is called with each message of others whose text begins with a word, and with the rest
-        of the text. What it returns is the reply."""
-
-        def add(function: Command) -> Command:
-            self.commands[word] = function
-            return function
-
-        return add
+    @overload
+    def command(self, word: str) -> Callable[[Command], Command]: ...
+    @overload
+    def command(self, word: str, function: Command) -> Command: ...
+    def command(self, word: str, function: Any = None) -> Any:
+        """Calls a function with each message of others whose text begins with a word, and with the rest of the text. What it
+        returns is the reply. Also a decorator."""
+        if function is None:
+            return lambda function: self.command(word, function)
+        self.commands[word] = function
+        return function
 
     @staticmethod
     def chat(message: Any) -> str:
