@@ -20,9 +20,9 @@ PROVE_FLAGS := -c release $(LEAN) --scratch-path $(PROVE) -Xswiftc -enable-testi
 PROVE_BUILD := SCRATCH=$(PROVE) $(LOCKED) && $(SWIFT) build $(PROVE_FLAGS)
 SETTINGS := PORT OPS_PORT TURN_PORT ADMIN_TOKEN VIEWER_TOKEN RATE_LIMIT_SCALE ADDRESS_CONNECTIONS_MAX ADDRESS_CONNECTIONS_PER_MINUTE HAPROXY_THREADS GATEWAYS ROUTERS DATA_DIR LOG_LEVEL CHECK
 
-# Hundreds of tests at once would starve each other of the processor, and of their patience. Those of clusters mostly wait.
+# Hundreds of tests at once would starve each other of the processor, and of their patience. Suites of clusters have bounds of their
+# own (Tests/Times/tests).
 TESTS_AT_ONCE ?= 6
-CLUSTER_TESTS_AT_ONCE ?= 12
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = $(TESTS_AT_ONCE)
 
 # Runs both commands at the same time, the first one out of sight. Waits for both, and fails if either fails.
@@ -103,8 +103,7 @@ test: headers
 	@echo '· building with tests (debug); the first time takes a few minutes'
 	@$(call beside,Tests/Times/phase install $(MAKE) -s test-tools,Tests/Times/phase build bash -euc '$(TEST_BUILD)')
 	@echo '· testing whole clusters, which mostly wait, and beside them everything else'
-	@$(call beside,QUIET=1 nice -n 5 Tests/Times/tests unit --skip ClusterTests,\
-	  SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(CLUSTER_TESTS_AT_ONCE) Tests/Times/tests clusters --filter ClusterTests)
+	@$(call beside,QUIET=1 nice -n 5 Tests/Times/tests unit --skip ClusterTests,Tests/Times/tests clusters --filter ClusterTests)
 	@Tests/Times/report $(if $(CI),check)
 
 # Without PyPI the tests that need Python tools say so.

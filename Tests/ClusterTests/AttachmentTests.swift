@@ -10,7 +10,7 @@ let pairsBehindBalancer: @Sendable (inout StackConfiguration) -> Void = {
 }
 
 /// Contract §9, with files on disk and two instances of the service behind the balancer.
-@Suite(.cluster(pairsBehindBalancer)) struct AttachmentTests {
+@Suite(.cluster(pairsBehindBalancer), .atATime(6)) struct AttachmentTests {
     @Test func aFileGoesFromItsSenderToItsRecipient() async throws {
         let (alice, bob, eve) = (try await Cluster.phone(), try await Cluster.phone(), try await Cluster.phone())
         let content = Keys.random(300_000)

@@ -12,7 +12,7 @@ private let pairOfServices: @Sendable (inout StackConfiguration) -> Void = {
 }
 
 /// Contract §7 and §13: calls.
-@Suite(.cluster(pairOfServices))
+@Suite(.cluster(pairOfServices), .atATime(8))
 struct CallCluster {
     /// A caller and a callee, each on another gateway.
     static func pair() async throws -> (alice: Phone, bob: Phone) {

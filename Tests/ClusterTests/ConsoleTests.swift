@@ -6,7 +6,7 @@ import Testing
 /// The operators' pages in a real browser, with two auth processes behind the balancer: whoever signs in at one is known to the other.
 ///
 /// With `PICTURES=folder` in the environment, pictures of the pages are left in that folder.
-@Suite(.cluster(pairsBehindBalancer))
+@Suite(.cluster(pairsBehindBalancer), .atATime(3))
 struct ConsoleCluster {
     private static var pages: [String] {
         [

@@ -13,7 +13,7 @@ private let pause = Duration.seconds(4)
 private let timeout = Duration.seconds(20)
 
 /// Contract §7 and §13: presence and typing.
-@Suite(.cluster { $0.environment[.router] = hurry })
+@Suite(.cluster { $0.environment[.router] = hurry }, .atATime(8))
 struct SociableCluster {
     @Test func peersLearnWhoGoesAndComes() async throws {
         let (alice, bob) = try await peers()

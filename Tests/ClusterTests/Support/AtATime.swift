@@ -1,6 +1,6 @@
 import Testing
 
-/// Lets so many tests of a suite run at a time: each of them loads the machine, with browsers of its own.
+/// Lets so many tests of a suite run at a time, which would starve each other otherwise.
 struct AtATime: SuiteTrait, TestTrait, TestScoping {
     fileprivate let places: Places
 
