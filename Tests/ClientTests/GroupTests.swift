@@ -272,7 +272,8 @@ extension CoreTests {
         let notes = try store.notes(in: chat, 0...10)
         #expect(
             notes.map(\.kind) == [
-                .added([self.ownID], count: 1), .removed([self.ownID], count: 1), .title("2"), .added([carolID], count: 1),
+                .added([self.ownID], count: 1), .removed([self.ownID], count: 1), .title("2"),
+                .added([carolID], count: 1),
                 .title("5"),
             ])
         #expect(notes.map(\.person) == [bobID, bobID, bobID, nil, nil])

@@ -253,16 +253,21 @@ import Testing
         ).split(separator: "\n").filter { $0.hasPrefix("att/") }
         #expect(keys.count == count)
         for key in keys { try Data([1, 2, 3]).write(to: URL(filePath: self.path(String(key)))) }
-        async let interrupted = try? self.collect()
-        try await waitUntil("the collector is at work", within: .seconds(30), every: .milliseconds(1)) {
-            let counts = try await Cluster.database(
-                "SELECT count(*) FILTER (WHERE state = 3), \(count) - count(*) FROM attachments.attachments"
-            )
-            .split(separator: "|").compactMap { Int($0) }
-            return counts.count == 2 && (counts[0] > 0 && counts[1] >= gone || counts[1] == count)
+        let collecting = Task { try await self.collect() }
+        do {
+            try await waitUntil("the collector is at work", within: .seconds(90), every: .milliseconds(1)) {
+                let counts = try await Cluster.database(
+                    "SELECT count(*) FILTER (WHERE state = 3), \(count) - count(*) FROM attachments.attachments"
+                ).split(separator: "|").compactMap { Int($0) }
+                return counts.count == 2 && (counts[0] > 0 && counts[1] >= gone || counts[1] == count)
+            }
+        } catch {
+            collecting.cancel()
+            Issue.record("the collector answered: \(await collecting.result)")
+            throw error
         }
         for number in 1...2 { await Cluster.stack.kill(.attachments(number)) }
-        _ = await interrupted
+        _ = await collecting.result
         let left = Int(try await Cluster.database("SELECT count(*) FROM attachments.attachments")) ?? 0
         for number in 1...2 { try await Cluster.stack.start(.attachments(number)) }
         return left
