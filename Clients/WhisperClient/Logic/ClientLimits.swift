@@ -76,7 +76,7 @@ package enum ClientLimits {
     package static let timerKnownAfter = Duration.seconds(86_400)
     /// Calls, and changes of the timer and of the group, that a chat's history shows, together: the latest.
     package static let chatNotesMax = 100
-    /// People whom a change of a group names. Of more it has their count.
+    /// People whom a change of a group names. It also has the count of all.
     package static let noteMembersMax = 20
     /// Messages that disappear in one transaction.
     package static let expiredAtOnceMax = 128

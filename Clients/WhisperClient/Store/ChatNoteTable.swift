@@ -105,7 +105,7 @@ enum ChatNoteTable {
     ///
     /// The actor is that of the latest change. If there were others before it, nobody knows here whose each of them was.
     static func note(_ change: GroupChange, from known: Group?, to group: Group, in database: Database) throws {
-        // Of revision 0 nothing is known but that it has mail.
+        // A group of revision 0 is known by its mail alone.
         let before = (known?.revision ?? 0) > 0 ? known : nil
         let isNext = before.map { $0.revision + 1 == group.revision } ?? true
         func note(_ kind: ChatNote.Kind) throws {
