@@ -10,8 +10,8 @@ import { button, dialog, el, field } from "./view.js";
 /** Leaving waits for messages that are queued, and for the server. */
 const askedAgain = 6;
 
-/** @param {string} whisperId our own @param {(listener?: (event: any) => void) => void} backups who hears of backups */
-export async function account(whisperId, backups) {
+/** @param {string} whisperId our own @param {{backups: (listener?: (event: any) => void) => void, hush: () => Promise<void>}} orders who hears of backups; the end of calls and rooms */
+export async function account(whisperId, { backups, hush }) {
   const [{ settings }, { isBackedUp }] = await Promise.all([rpc("settings_get"), rpc("backup_status")]);
   const stateOf = (isDone) => (isDone ? words.backedUp : words.notBackedUp);
   const state = el("p", { role: "status", id: "backup-state" }, stateOf(isBackedUp));
@@ -34,12 +34,12 @@ export async function account(whisperId, backups) {
     common.account, state,
     toggle(words.backups, settings.backup, (on) => rpc("settings_set", { backup: on })),
     el("div", { class: "buttons" }, button(words.backUp, backUp, { id: "back-up" }), twice(words.deleteBackup, words.deleteSure, erase, { id: "delete-backup" }), button(words.check, check, { id: "check" })),
-    el("div", { class: "buttons" }, button(words.leave, () => leave(whisperId), { id: "leave" })));
+    el("div", { class: "buttons" }, button(words.leave, () => leave(whisperId, hush), { id: "leave" })));
   shown.element.addEventListener("close", () => backups());
 }
 
 /** The core asks for the whole id; a person types its end, so that no click alone erases anybody. */
-function leave(whisperId) {
+function leave(whisperId, hush) {
   const end = field(words.confirm, { required: true, maxlength: 4, autocapitalize: "characters", autocomplete: "off", name: "end" });
   let [sentMail, wipe] = ["keep", false];
   const fault = el("p", { class: "fault", role: "alert" });
@@ -53,6 +53,7 @@ function leave(whisperId) {
     try {
       const { isWiped } = await ask("account_delete", { confirm: whisperId, sentMail, wipe }, askedAgain);
       document.querySelectorAll("dialog").forEach((each) => each.close());
+      await hush();
       // No chat of the erased identity is open in the window of the next one.
       history.replaceState(null, "", "/");
       if (wipe && !isWiped) stopped(words.leftFiles);

@@ -81,7 +81,7 @@ export function myID({ me }) {
     el("div", { class: "buttons" }, copy(words.copy, () => id), me.whisperId && copy(words.copyLink, link, { id: "copy-link" })));
 }
 
-/** @param {{quit: () => void, close: () => void, lock: () => void, lockAfter: (minutes: string) => void, backups: (listener?: (event: any) => void) => void, notices: (shows: string) => Promise<boolean>}} orders */
+/** @param {{quit: () => void, close: () => void, lock: () => void, lockAfter: (minutes: string) => void, backups: (listener?: (event: any) => void) => void, hush: () => Promise<void>, notices: (shows: string) => Promise<boolean>}} orders */
 export async function settings(state, model, orders) {
   const { quit, notices } = orders;
   const [looks, kept] = await Promise.all([applyLooks(), rpc("settings_get")]);
@@ -100,7 +100,7 @@ export async function settings(state, model, orders) {
   const sure = el("p", { class: "hint" }, words.quitSure);
   dialog(
     words.settings, el("p", { class: "code" }, model.me.whisperId ?? ""), el("div", { class: "buttons" }, button(words.myCode, () => myID(model)), button(words.security, async () => (await import("./lock.js")).security(state, looks.lock, orders), { id: "security" }),
-      model.me.whisperId && button(words.account, async () => (await import("./account.js")).account(model.me.whisperId, orders.backups), { id: "account" })),
+      model.me.whisperId && button(words.account, async () => (await import("./account.js")).account(model.me.whisperId, orders), { id: "account" })),
     theme, size, told, denied,
     toggle(words.receipts, kept.settings.readReceipts, (readReceipts) => rpc("settings_set", { readReceipts })),
     toggle(words.presence, kept.settings.presence, (presence) => rpc("settings_set", { presence })),

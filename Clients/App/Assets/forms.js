@@ -24,11 +24,16 @@ export function formsOf(refusals) {
 
   /** A form with one button, whose fault stands at a field. */
   function formOf(label, id, { refuse }, act, ...children) {
-    const submit = (event) => {
+    const go = el("button", { class: "main", id }, label);
+    const submit = async (event) => {
       event.preventDefault();
-      act().catch((error) => refuse(reasonOf(error)));
+      // A second Enter begins nothing twice.
+      if (go.getAttribute("aria-disabled")) return;
+      go.setAttribute("aria-disabled", "true");
+      await act().catch((error) => refuse(reasonOf(error)));
+      go.removeAttribute("aria-disabled");
     };
-    return el("form", { novalidate: true, submit }, ...children, el("div", { class: "buttons" }, el("button", { class: "main", id }, label)));
+    return el("form", { novalidate: true, submit }, ...children, el("div", { class: "buttons" }, go));
   }
   return { reasonOf, choice, formOf };
 }

@@ -5,12 +5,20 @@ import { formsOf, nameField, valueOf } from "./forms.js";
 import { twice } from "./groups.js";
 import { words } from "./roomstext.js";
 import { timeOf } from "./text.js";
-import { bdi, button, el, field, icon, keyed, say, sentence, set, signButton, signs, write } from "./view.js";
+import { alarm, button, el, field, icon, keyed, say, sentence, set, signButton, signs, write } from "./view.js";
 
 Object.assign(signs, { camera: "M3 6h9v8H3ZM12 9l5-3v8l-5-3", microphone: "M8 3h4v8H8ZM5 10a5 5 0 0 0 10 0M10 15v3", screen: "M3 4h14v9H3ZM7 16h6" });
 const protocol = "whisper-talk-1";
 /** Bytes that wait in a channel. */
 const bufferedLow = 262_144;
+/** A longer message is none, as the core has it. */
+const messageMax = 16_384;
+/** Messages of one participant that the core has not taken yet. */
+const heardMax = 256;
+/** An answer to a change of what is shown. */
+const answeredWithin = 20_000;
+/** Of their life, after which credentials for relays are renewed. */
+const relaysShare = 0.75;
 /** Lines in the document; the oldest go first. */
 const saidMax = 400;
 const participantsMax = 8;
@@ -18,11 +26,14 @@ const codeWish = { codeDigits: 6, codeTtlSeconds: 600 };
 const endWithin = 48;
 
 const { reasonOf, formOf } = formsOf(words.refusals);
+const { reasonOf: reasonInside } = formsOf(words.inside);
 
 /** A connection to one participant, as the core has ordered it. */
 class Link {
   /** Their sound and picture. @type {MediaStream | null} */
   stream = null;
+  /** It plays wherever one looks. */
+  #sound = new Audio();
   #pc;
   #room;
   /** Of each: one after the other. */
@@ -36,6 +47,10 @@ class Link {
   #isOver = false;
   /** Something is to be told that the other side does not know. */
   #wants = false;
+  /** Whether the first offer was ours: then ours stands if both offer at once. */
+  #offers = false;
+  #waits = 0;
+  #answer;
 
   /** @param {Rooms} room @param {MediaStream} own @param {boolean} isRelayed others do not learn this browser's address */
   constructor(room, to, number, own, relays, isRelayed) {
@@ -52,8 +67,10 @@ class Link {
     pc.ontrack = ({ streams: [stream] }) => {
       if (!stream) return;
       this.stream = stream;
+      this.#sound.srcObject = stream;
+      this.#sound.play().catch(() => {});
       stream.onremovetrack = () => {
-        if (stream.getTracks().length === 0 && this.stream === stream) this.stream = null;
+        if (stream.getTracks().length === 0 && this.stream === stream) this.stream = this.#sound.srcObject = null;
         room.changed();
       };
       room.changed();
@@ -63,12 +80,27 @@ class Link {
 
   /** What they see and hear from now on. @param {MediaStream} own */
   share(own) {
-    for (const sender of this.#pc.getSenders()) if (sender.track && !own.getTracks().includes(sender.track)) this.#pc.removeTrack(sender);
-    const sent = this.#pc.getSenders().map(({ track }) => track);
-    for (const track of own.getTracks()) if (!sent.includes(track)) this.#pc.addTrack(track, own);
+    const pc = this.#pc;
+    // It broke, and the core has not dropped it yet.
+    if (pc.signalingState === "closed") return;
+    for (const sender of pc.getSenders()) if (sender.track && !own.getTracks().includes(sender.track)) pc.removeTrack(sender);
+    const sent = pc.getSenders().map(({ track }) => track);
+    for (const track of own.getTracks()) {
+      if (sent.includes(track)) continue;
+      // A sender that has sent is not used again by itself: each description would be longer than the one before.
+      const free = pc.getTransceivers().find(({ sender, receiver, stopped }) => !stopped && !sender.track && receiver.track.kind === track.kind);
+      if (!free) {
+        pc.addTrack(track, own);
+        continue;
+      }
+      free.sender.setStreams(own);
+      free.direction = "sendrecv";
+      free.sender.replaceTrack(track).catch(() => this.#broke());
+    }
   }
 
   offer() {
+    this.#offers = true;
     this.#use(this.#pc.createDataChannel("chat"));
     this.#use(this.#pc.createDataChannel("talk", { protocol }));
     this.#step(() => this.#describe());
@@ -77,6 +109,7 @@ class Link {
   /** @param {"offer" | "answer"} type of their description */
   take(type, sdp) {
     this.#step(async () => {
+      if (type === "offer" && this.#offers && this.#pc.signalingState !== "stable") return;
       await this.#pc.setRemoteDescription({ type, sdp });
       if (type === "offer") await this.#describe();
     });
@@ -94,6 +127,8 @@ class Link {
 
   close() {
     this.#isOver = true;
+    clearTimeout(this.#answer);
+    this.#sound.srcObject = null;
     this.#pc.close();
   }
 
@@ -109,7 +144,11 @@ class Link {
 
   /** @param {Record<string, string>} message */
   #heard(channel, message) {
-    this.#told = this.#told.then(() => this.#isOver || this.#room.order("room_data", { to: this.to, link: this.number, channel, ...message })).catch(() => {});
+    if (this.#waits === heardMax) return this.#broke();
+    this.#waits += 1;
+    this.#told = this.#told.then(() => this.#isOver || this.#room.order("room_data", { to: this.to, link: this.number, channel, ...message })).catch(() => {}).finally(() => {
+      this.#waits -= 1;
+    });
   }
 
   async #describe() {
@@ -125,6 +164,9 @@ class Link {
       if (!this.#wants || !this.#isUp || this.#pc.signalingState !== "stable") return;
       this.#wants = false;
       await this.#describe();
+      // The offer or its answer may be lost, and neither is sent again.
+      clearTimeout(this.#answer);
+      this.#answer = setTimeout(() => this.#pc.signalingState === "have-local-offer" && this.#broke(), answeredWithin);
     });
   }
 
@@ -132,6 +174,8 @@ class Link {
     if (this.#isOver) return;
     // The core drops it, and says what comes instead.
     this.#tell("failed");
+    this.#pc.onconnectionstatechange = null;
+    this.#pc.close();
   }
 
   #use(channel) {
@@ -149,7 +193,7 @@ class Link {
     };
     channel.onbufferedamountlow = () => this.#flush();
     channel.onclose = () => this.#broke();
-    channel.onmessage = ({ data }) => this.#heard(label, typeof data === "string" ? { text: data } : { base64: "" });
+    channel.onmessage = ({ data }) => this.#heard(label, typeof data === "string" && new Blob([data]).size <= messageMax ? { text: data } : { base64: "" });
   }
 
   /** Writes what can be written. Whether all of it was, the core waits to hear. */
@@ -162,7 +206,8 @@ class Link {
         isWritten = true;
       }
     }
-    if (isWritten && Object.values(this.#held).every((texts) => texts.length === 0)) this.#tell("low");
+    // An older page has one channel alone: what waits for the other is as good as written.
+    if (isWritten && Object.entries(this.#held).every(([name, texts]) => texts.length === 0 || this.#isUp && !this.#channels[name])) this.#tell("low");
   }
 }
 
@@ -187,6 +232,9 @@ export class Rooms {
   #people = new Map();
   #count = 0;
   #leaves = "left";
+  #relaysTimer;
+  /** Another window has the stream. */
+  #isQuiet = false;
   /** Events while a room is entered. @type {any[] | null} */
   #early = null;
   #isRelayed = false;
@@ -199,7 +247,7 @@ export class Rooms {
   }
 
   changed() {
-    this.#model.room = this.now ? words.row : "";
+    this.#model.room = this.now ? this.isHeard ? words.rowHeard : words.row : "";
     this.#model.changed();
   }
 
@@ -211,8 +259,10 @@ export class Rooms {
   nameOf(participant) {
     if (participant === this.now?.own) return words.you;
     if (this.#model.contacts.has(participant)) return this.#model.nameOf(participant);
+    // Nobody vouches for the name that somebody gives oneself.
     const { name, seat } = this.#people.get(participant) ?? {};
-    return name ?? (participant.startsWith("WSP-") ? participant : words.guest(seat));
+    const id = participant.startsWith("WSP-") ? participant : words.guest(seat);
+    return name ? `${name} · ${id}` : id;
   }
 
   /** Those for whom too much waits. */
@@ -240,7 +290,12 @@ export class Rooms {
       const digits = text.replace(/[\s-]/g, "");
       const way = /^\d+$/.test(digits) ? { code: digits, ...(pin && { pin }) } : { link: text };
       const { room } = await ask("room_join", way);
-      await seated("room_hold", { roomId: room.roomId, isEntered: true });
+      const { roomId } = room;
+      await seated("room_hold", { roomId, isEntered: true }).catch((error) => {
+        // Nobody would leave it.
+        if (error.code !== "busy") ask("room_leave", { roomId }).catch(() => {});
+        throw error;
+      });
       return { room };
     });
   }
@@ -253,45 +308,101 @@ export class Rooms {
       await rpc("room_name", name ? { name } : {});
       this.#isRelayed = (await rpc("settings_get")).settings.relayCalls;
       const { room } = await work();
+      if (this.#isQuiet) return;
       [this.said, this.states, this.#people] = [[], new Map(), new Map()];
       this.#see(room);
     } finally {
       this.#early = null;
     }
     rpc("host_set", { key: "room", value: this.now.roomId }).catch(() => {});
+    this.#renewRelays();
     early.forEach((event) => this.take(event));
     this.changed();
+  }
+
+  /** Credentials end; the core has the new ones for what it orders next. */
+  #renewRelays() {
+    const { roomId, turn } = this.now;
+    clearTimeout(this.#relaysTimer);
+    if (!turn) return;
+    this.#relaysTimer = setTimeout(async () => {
+      if (this.now?.roomId !== roomId) return;
+      const fresh = await this.order("room_turn", {}, ask).catch(() => null);
+      if (this.now?.roomId !== roomId) return;
+      if (fresh) this.now.turn = fresh.turn;
+      this.#renewRelays();
+    }, relaysShare * 1_000 * turn.ttl);
+  }
+
+  /** After a stream was away: events of rooms are not kept. */
+  async read() {
+    const { roomId } = this.now;
+    try {
+      const { room } = await rpc("room_get", { roomId });
+      if (this.now?.roomId !== roomId) return;
+      this.#see(room);
+      await this.#mend();
+    } catch (error) {
+      if (error.code === "notFound") this.#over("notFound", roomId);
+    }
+    this.changed();
+  }
+
+  /** Connections that are not those of the core are made anew. */
+  async #mend() {
+    const { participants, own } = this.now;
+    for (const { participant, link } of participants) {
+      const here = this.links.get(participant);
+      if (participant === own || here?.number === link) continue;
+      here?.close();
+      this.links.delete(participant);
+      if (link) await this.order("room_signal", { to: participant, link, kind: "failed" });
+    }
   }
 
   /** After a reload the seat is kept, and the connections are gone: the core orders them anew. */
   async goOn(roomId) {
     await this.#enter(await valueOf("name"), () => rpc("room_get", { roomId }));
-    for (const { participant, link } of this.now.participants) {
-      if (link && this.links.get(participant)?.number !== link) await this.order("room_signal", { to: participant, link, kind: "failed" });
-    }
+    if (this.now) await this.#mend();
+  }
+
+  /** The room of before is over. */
+  lost() {
+    this.end = words.over.notFound;
+    this.changed();
   }
 
   /** @param {"room_leave" | "room_close"} verb */
   async leave(verb) {
+    const { roomId } = this.now;
     // The core says that we have left, whichever it was.
     this.#leaves = verb === "room_close" ? "closed" : "left";
-    await this.order(verb, {}, ask).catch(() => {});
-    this.#over("left");
+    await this.order(verb, {}, ask).catch((error) => {
+      // A room that is not ended goes on, and we in it.
+      if (verb === "room_close" && error.code !== "notFound") throw error;
+    });
+    this.#over("left", roomId);
   }
 
-  /** This window is quiet: another one may go on. */
-  quit() {
+  /** This window is quiet: another one may go on. @param {boolean} [isForGood] */
+  quit(isForGood = true) {
+    this.#isQuiet ||= isForGood;
+    clearTimeout(this.#relaysTimer);
     this.now = null;
+    this.#wish += 1;
+    [this.said, this.states, this.#people] = [[], new Map(), new Map()];
     for (const link of this.links.values()) link.close();
     this.links.clear();
     for (const track of this.own.getTracks()) this.#drop(track);
+    // What was asked for here is given to no other room.
+    this.own = new MediaStream();
     [this.shows, this.isHeard] = ["", false];
   }
 
-  #over(reason) {
-    if (!this.now) return;
+  #over(reason, roomId) {
+    if (this.now?.roomId !== roomId) return;
     this.end = words.over[reason === "left" ? this.#leaves : reason] ?? "";
-    this.quit();
+    this.quit(false);
     rpc("host_set", { key: "room", value: "" }).catch(() => {});
     this.changed();
   }
@@ -300,6 +411,7 @@ export class Rooms {
 
   /** @param {any} event */
   take(event) {
+    if (event.type === "eventsLost") return void (this.now && this.read());
     if (this.#early && event.type.startsWith("room")) return void this.#early.push(event);
     if (event.type === "roomChanged" && event.room.roomId === this.now?.roomId) this.#see(event.room);
     else if (event.roomId !== this.now?.roomId || !event.type.startsWith("room")) return;
@@ -320,18 +432,23 @@ export class Rooms {
         break;
       case "roomEvent": {
         const { participant: from } = event;
-        if (from && from !== this.now.own && words.events[event.event]) this.#add({ note: words.events[event.event], from });
+        if (from === this.now.own && event.event === "host") this.#add({ note: words.youHost, from });
+        else if (from && from !== this.now.own && words.events[event.event]) this.#add({ note: words.events[event.event], from });
         break;
       }
       case "roomForged":
-        this.#add({ note: words.forged, from: event.participant });
+        alarm(words.forged.replace("{name}", () => this.nameOf(event.participant)));
+        this.#add({ note: words.forged, from: event.participant, isLoud: true });
         break;
-      case "roomEnded": return this.#over(event.reason);
+      case "roomEnded": return this.#over(event.reason, event.roomId);
     }
     this.changed();
   }
 
   #see(room) {
+    // A code that was drawn since is newer than this.
+    const { code, codeExpiresAt } = this.now ?? {};
+    if (room.roomId === this.now?.roomId && codeExpiresAt > (room.codeExpiresAt ?? Infinity)) Object.assign(room, { code, codeExpiresAt });
     this.now = room;
     for (const { participant, seat, name } of room.participants) this.#know(participant, { seat, ...(name && { name }) });
   }
@@ -368,15 +485,17 @@ export class Rooms {
 
   // MARK: What one does
 
-  async say(text) {
-    const { id } = await this.order("room_say", { text });
+  /** @param {boolean} isPartial those for whom too much waits do not get it */
+  async say(text, isPartial) {
+    const { id } = await this.order("room_say", { text, isPartial });
     this.#add({ id, from: this.now.own, at: Date.now(), text });
     this.changed();
   }
 
   async newCode() {
+    const { roomId } = this.now;
     const { code, codeExpiresAt } = await this.order("room_code", codeWish, ask);
-    Object.assign(this.now, { code, codeExpiresAt });
+    if (this.now?.roomId === roomId) Object.assign(this.now, { code, codeExpiresAt });
     this.changed();
   }
 
@@ -385,6 +504,7 @@ export class Rooms {
     const { own } = this;
     const stream = await navigator.mediaDevices.getUserMedia({ audio: true });
     if (!this.now || own !== this.own) return stream.getTracks().forEach((track) => track.stop());
+    for (const track of stream.getTracks()) track.onended = () => this.own.getTracks().includes(track) && this.listen(false);
     this.#share(this.own.getAudioTracks(), stream.getTracks());
   }
 
@@ -431,6 +551,9 @@ class RoomView {
   #parts = {};
   #isAtEnd = true;
   #newest;
+  /** A text that was refused once, because too much waits for somebody. */
+  #refused = "";
+  #isSaying = false;
 
   constructor(room, pane, back) {
     [this.#room, this.#pane, this.#back] = [room, pane, back];
@@ -464,7 +587,7 @@ class RoomView {
     const box = el("div", { class: "scroll live-start" });
     const end = el("p", { class: "care", role: "status", hidden: !this.#room.end }, this.#room.end);
     this.#put(words.title, [""], el("div", { class: "middle" }, box));
-    const name = await valueOf("name");
+    const name = await valueOf("name").catch(() => "");
     if (this.#shown !== "start") return;
     const [host, guest] = [nameField(words.yourName, name), nameField(words.yourName, name)];
     const code = field(words.code, { required: true, name: "code", inputmode: "url", autocomplete: "off" }, words.codeHint);
@@ -494,7 +617,7 @@ class RoomView {
     parts.text = el("textarea", { id: "room-text", rows: 1, autocomplete: "off", "aria-describedby": "room-fault", keydown: (event) => {
       if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
       event.preventDefault();
-      this.#say();
+      if (!event.repeat) this.#say();
     } });
     parts.scroll = el("div", { class: "scroll room", scroll: ({ target }) => {
       this.#isAtEnd = target.scrollHeight - target.scrollTop - target.clientHeight <= endWithin;
@@ -508,7 +631,7 @@ class RoomView {
       act().catch(() => write(parts.fault, refusal));
     } }, icon(name), words[name])]));
     const leave = button(words.leave, () => room.leave("room_leave"), { id: "leave-room" });
-    parts.end = twice(words.close, words.closeSure, () => room.leave("room_close"), { id: "close-room" });
+    parts.end = twice(words.close, words.closeSure, () => room.leave("room_close").catch((error) => write(parts.fault, reasonInside(error))), { id: "close-room" });
     this.#put(words.roomTitle, [parts.status, parts.end, leave], el("div", { class: "middle" }, parts.scroll),
       el("div", { class: "composer" }, parts.fault, el("div", { class: "controls" }, ...Object.values(parts.controls)),
         el("label", { for: "room-text" }, words.message), el("div", {}, parts.text, button(words.send, () => this.#say(), { id: "send-room" }))));
@@ -517,16 +640,19 @@ class RoomView {
   async #say() {
     const { text: area, fault } = this.#parts;
     const text = area.value.trim();
-    if (!text) return;
+    if (!text || this.#isSaying) return;
+    this.#isSaying = true;
     write(fault, "");
     try {
-      await this.#room.say(text);
+      await this.#room.say(text, this.#refused === text);
       if (area.value.trim() === text) area.value = "";
+      this.#refused = "";
       this.#isAtEnd = true;
     } catch (error) {
-      const full = this.#room.fullOnes();
-      write(fault, error.code === "tooMany" ? words.full : reasonOf(error), { names: full });
+      if (error.code === "tooMany") this.#refused = text;
+      write(fault, error.code === "tooMany" ? words.full : reasonInside(error), { names: this.#room.fullOnes() || words.somebody });
     }
+    this.#isSaying = false;
   }
 
   #update(now) {
@@ -541,7 +667,7 @@ class RoomView {
     this.#code(now);
     this.#people(others);
     this.#stage(others);
-    keyed(parts.log, room.said, ({ key }) => String(key), () => el("p", { dir: "auto" }), (element, line) => this.#line(element, line));
+    keyed(parts.log, room.said, ({ key }) => String(key), () => el("p", { dir: "auto" }, el("b"), el("bdi"), el("small", { class: "hint", "aria-live": "off" })), (element, line) => this.#line(element, line));
     // Before anything is said, the code is what one looks at.
     const newest = room.said.at(-1)?.key;
     if (this.#isAtEnd && newest !== this.#newest) parts.scroll.scrollTop = parts.scroll.scrollHeight;
@@ -561,7 +687,7 @@ class RoomView {
       write(copy, words.copied);
       say(words.copied);
     }, { id: "copy-room" });
-    const fresh = button(words.newCode, () => this.#room.newCode().catch((error) => write(this.#parts.fault, reasonOf(error))), { id: "new-code" });
+    const fresh = button(words.newCode, () => this.#room.newCode().then(() => this.#parts.code?.querySelector("#new-code")?.focus(), (error) => this.#parts.fault && write(this.#parts.fault, reasonInside(error))), { id: "new-code" });
     const drawn = el("details", { toggle: async () => drawn.open && !drawn.querySelector("svg") && drawn.append(await (await import("./codes.js")).codeOf(link, words.codeName)) }, el("summary", {}, words.codeName));
     box.replaceChildren(...(this.#room.isHost ? [
       isGood ? el("p", { class: "code large" }, grouped) : el("p", { class: "hint" }, words.noCode),
@@ -576,7 +702,7 @@ class RoomView {
     const room = this.#room;
     keyed(this.#parts.people, others, ({ participant }) => participant, ({ participant, safetyNumber }) => el("li", { title: participant },
       el("div", { class: "row" }, el("bdi"), el("span", { class: "hint" }),
-        twice("✕", words.removeSure, () => room.order("room_remove", { participant }, ask), { class: "sign", "aria-label": words.remove(room.nameOf(participant)) })),
+        twice("✕", words.removeSure, () => room.order("room_remove", { participant }, ask).catch((error) => write(this.#parts.fault, reasonInside(error))), { class: "sign" })),
       safetyNumber ? el("details", {}, el("summary", {}, words.safety),
         el("p", { class: "code number" }, safetyNumber.match(/.{4}/g).map((group) => [el("span", {}, group), " "])), el("p", { class: "hint" }, words.safetyText)) : ""),
     (row, { participant, isConnected, isLinked }) => {
@@ -584,10 +710,11 @@ class RoomView {
       write(row.querySelector(".hint"), words.states[isLinked ? "linked" : isConnected ? "connecting" : "away"]);
       const remove = row.querySelector(".sign");
       if (remove) remove.hidden = !room.isHost;
+      if (remove) set(remove, "aria-label", words.remove(room.nameOf(participant)));
     });
   }
 
-  /** Pictures, and sound of those who show none. */
+  /** Pictures: the sound plays without them. */
   #stage(others) {
     const room = this.#room;
     const shown = others.flatMap(({ participant }) => {
@@ -597,7 +724,7 @@ class RoomView {
     if (room.shows) shown.push({ key: "own", stream: room.own, name: words.own });
     keyed(this.#parts.stage, shown, ({ key }) => key, ({ key }) => {
       const video = el("video", { playsinline: true, autoplay: true, class: key === "own" ? "own" : null });
-      video.muted = key === "own";
+      video.muted = true;
       return video;
     }, (video, { key, stream, name }) => {
       if (video.srcObject !== stream) video.srcObject = stream;
@@ -607,17 +734,21 @@ class RoomView {
     });
   }
 
-  #line(element, { id, from, at, text, note }) {
-    const name = this.#room.nameOf(from);
-    const states = from === this.#room.now.own ? [...(this.#room.states.get(id) ?? [])] : [];
-    const look = JSON.stringify([name, states]);
-    if (element.look === look) return;
-    element.look = look;
-    set(element, "class", note ? "hint" : null);
-    if (note) return element.replaceChildren(...sentence(note, { name }));
-    const those = (state) => states.filter(([, each]) => each === state).map(([to]) => this.#room.nameOf(to)).join(", ");
+  /** A line is read out once: its state stands apart. */
+  #line(element, { id, from, at, text, note, isLoud }) {
+    const room = this.#room;
+    const name = room.nameOf(from);
+    const [who, what, when] = element.children;
+    if (note) {
+      set(element, "class", isLoud ? "care" : "hint");
+      return write(what, note, { name });
+    }
+    write(who, "{name}: ", { name });
+    write(what, "{text}", { text });
+    const states = from === room.now.own ? [...(room.states.get(id) ?? [])] : [];
+    const those = (state) => states.filter(([, each]) => each === state).map(([to]) => room.nameOf(to)).join(", ");
     const [waiting, lost] = [those("waiting"), those("lost")];
-    const state = states.length === 0 ? [] : lost ? sentence(words.lost, { names: lost }) : waiting ? sentence(words.waits, { names: waiting }) : [states.every(([, each]) => each === "got") ? words.got : words.sent];
-    element.replaceChildren(el("b", {}, bdi(name), ": "), bdi(text), " ", el("small", { class: "hint" }, timeOf(at), state.length > 0 ? " · " : "", ...state));
+    const state = states.length === 0 ? "" : lost ? words.lost : waiting ? words.waits : states.every(([, each]) => each === "got") ? words.got : words.sent;
+    write(when, ` ${timeOf(at)}${state && " · "}${state}`, { names: lost || waiting });
   }
 }

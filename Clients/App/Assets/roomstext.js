@@ -1,6 +1,7 @@
 // Words about rooms, loaded with rooms.js.
 export const words = {
   title: "Rooms",
+  back: "Back to chats",
   roomTitle: "Room",
   text: "What is said in this room",
   open: "Open a room",
@@ -37,7 +38,8 @@ export const words = {
   sent: "sent",
   got: "everybody has it",
   lost: "{names} didn't get it",
-  full: "Too much waits for {names}. Write again when it has gone.",
+  full: "Too much waits for {names}. Send again, and the others get it.",
+  somebody: "somebody",
   microphone: "Microphone",
   camera: "Camera",
   screen: "Screen",
@@ -55,6 +57,12 @@ export const words = {
     left: "You left the room.", closed: "The room was ended.", removed: "You were removed from the room.", notFound: "The room is over.", broken: "The server doesn't take you back into the room.",
   },
   row: "in a room",
+  rowHeard: "in a room, microphone on",
+  youHost: "You may change the room now.",
+  inside: {
+    notFound: "The room is over.", forbidden: "Only the host of the room may do that.", rateLimited: "That was too often. Try again in a minute.",
+    offline: "You're offline. Try again when you're back.", tooLong: "That is too long for one message.", wrongStage: "Nobody is here to read it.",
+  },
   refusals: {
     notFound: "That code doesn't open a room. It may be mistyped, already used or expired.", forbidden: "The room is full or locked.",
     rateLimited: "That was too often. Try again in a minute.", offline: "You're offline. A room needs the server to begin.",

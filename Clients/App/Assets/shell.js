@@ -206,10 +206,11 @@ class Shell {
 
   #back() {
     const chat = this.#model.open?.chat;
+    const row = history.state?.chat === roomPlace ? this.#roomRow : this.#liveRow;
     history.replaceState({}, "", "/");
     this.#show(undefined);
     if (chat) this.#main.querySelector(`[data-key="${CSS.escape(chat)}"] button`)?.focus();
-    else this.#liveRow.focus();
+    else row.focus();
   }
 
   #loadLive() {
@@ -242,8 +243,14 @@ class Shell {
   async #readRoom() {
     const { values } = await rpc("host_get").catch(() => ({ values: [] }));
     const { value } = values.find(({ key }) => key === "room") ?? {};
-    if (!value || (await this.#rooms)?.now) return;
-    await (await this.#loadRooms()).goOn(value).catch(() => rpc("host_set", { key: "room", value: "" })).catch(() => {});
+    const rooms = value ? await this.#loadRooms() : await this.#rooms;
+    if (rooms?.now) return rooms.read();
+    if (!value) return;
+    await rooms.goOn(value).catch(async (error) => {
+      if (error.code !== "notFound") return;
+      rooms.lost();
+      await rpc("host_set", { key: "room", value: "" }).catch(() => {});
+    });
   }
 
   async #showRoom() {
@@ -342,17 +349,24 @@ class Shell {
       lock: () => this.#lock(),
       lockAfter: (minutes) => this.lockAfter(minutes),
       backups: (listener) => { this.#backedUp = listener; },
+      hush: () => this.#hush(),
       close: async () => {
-        await this.#calls?.then((calls) => calls.close(), () => {});
+        await this.#hush();
         await leave(false);
         stopped(words.closed);
       },
       quit: async () => {
-        await this.#calls?.then((calls) => calls.close(), () => {});
+        await this.#hush();
         await leave(true);
         stopped(words.closed);
       },
     });
+  }
+
+  /** No camera and no microphone of this window stays open. */
+  async #hush() {
+    await this.#calls?.then((calls) => calls.close(), () => {});
+    await this.#rooms?.then((rooms) => rooms.quit(), () => {});
   }
 
   async lockAfter(minutes) {

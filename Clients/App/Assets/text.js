@@ -198,7 +198,7 @@ export const words = {
   groupNotes: {
     andMore: (count) => ` and ${count} more`,
     added: { own: "You added {people}.", theirs: "{name} added {people}.", self: "{people} joined.", none: "{people} joined." },
-    removed: { own: "You removed {people}.", theirs: "{name} removed {people}.", self: "{people} left.", none: "{people} left, or was removed." },
+    removed: { own: "You removed {people}.", theirs: "{name} removed {people}.", self: "{people} left.", none: "{people}: no longer in the group." },
     title: { own: "You named the group {title}.", theirs: "{name} named the group {title}.", none: "The group is called {title} now." },
   },
   timerSet: {

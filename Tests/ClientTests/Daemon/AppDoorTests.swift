@@ -436,7 +436,7 @@ import Testing
                 if match.1 == "from " { imports[name, default: []].insert(file) }
             }
         }
-        #expect(sizes["js"]! <= 185 * 1_024 && sizes["css"]! <= 24_000, "\(sizes)")
+        #expect(sizes["js"]! <= 190 * 1_024 && sizes["css"]! <= 24_000, "\(sizes)")
         // The first screen waits for these, in bytes as the browser gets them.
         var (start, next): (Set<String>, Set<String>) = ([], ["start.js"])
         while let name = next.popFirst() {
