@@ -90,7 +90,7 @@ struct ChatWords {
         case .removed(let members, let count):
             let more = Self.more(count, than: members)
             return actor.map { "\($0) removed \(self.objects(members))\(more)" }
-                ?? "\(self.subjects(members))\(more) left, or was removed"
+                ?? "\(self.subjects(members))\(more): no longer in the group"
         case .title(let title):
             let name = harmlessLine(title)
             return actor.map { "\($0) named the group \(name)" } ?? "The group is called \(name) now"

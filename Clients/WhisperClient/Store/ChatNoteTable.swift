@@ -176,8 +176,8 @@ enum ChatNoteTable {
             let text: String = row["text"] ?? ""
             let members = text.split(separator: " ").compactMap { WhisperID(String($0)) }
             switch change {
-            case "added": kind = .added(members, count: row["seconds"])
-            case "removed": kind = .removed(members, count: row["seconds"])
+            case "added": kind = .added(members, count: max(row["seconds"], Int64(members.count)))
+            case "removed": kind = .removed(members, count: max(row["seconds"], Int64(members.count)))
             case "title": kind = .title(text)
             default: return nil
             }
