@@ -112,7 +112,7 @@ extension CoreTests {
         await self.close(cores)
     }
 
-    /// Each change is a line of the history. Of several that happened while somebody was away nobody says whose each was.
+    /// Each change is a line of the history. A change that happened while somebody was away, among others, has no actor.
     @Test func changesOfAGroupStandInItsHistory() async throws {
         let (cores, ids, group) = try await self.three()
         let (ann, bob, carol) = (cores[0], cores[1], cores[2])

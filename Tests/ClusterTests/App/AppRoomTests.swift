@@ -40,7 +40,7 @@ extension AppCallCluster {
                 }
             }
             try await AppCluster.look(ann, "room-light", axe)
-            // What she says is heard in another place of his window, too.
+            // Her voice is heard in another place of his window, too.
             try await ann.browser.click("#microphone")
             try await bob.browser.press("\u{E00C}")
             try await bob.shows("her sound", within: .seconds(60)) {
