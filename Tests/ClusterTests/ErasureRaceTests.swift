@@ -7,7 +7,7 @@ import Testing
 /// People leave, or are erased, while they and others act (contract §20.4).
 extension CalmCluster {
     @Suite struct ErasureRaces {
-        private static let people = Prove.isAsked ? 120 : 4
+        private static let people = Prove.isAsked ? 1_000 : 4
         /// Seed of the moments. `SEED=8 swift test …` tries others.
         private static let seed = ProcessInfo.processInfo.environment["SEED"].flatMap { UInt64($0) } ?? 7
 
