@@ -4,8 +4,9 @@ import ClusterContract
 import Contract
 import LocalStack
 import Store
-import Testing
+import Synchronization
 import TestKit
+import Testing
 
 /// People leave for good (contract §20.2, §20.4).
 @Suite(.serialized, .timeLimit(.minutes(20))) struct LeavingTests {
@@ -283,6 +284,31 @@ import TestKit
         }
     }
 
+    /// A transaction from before the decision may write behind a pass. So a part is done by a pass that found nothing once the erasure was
+    /// settled, and by no other.
+    @Test func aPassBeforeTheErasureIsSettledEndsNothing() async throws {
+        try await AuthBench.run { bench in
+            let login = try await bench.login(self.alice)
+            _ = try await bench.leave(self.alice, login.session).reply("account_deleted")
+            let rows = ScriptedRows()
+            let sweep = ErasureSweep(rows, pool: bench.pool, logger: quiet)
+            func isDone(after found: ErasedCount) async throws -> Bool {
+                rows.found.withLock { $0 = found }
+                try await sweep.sweep()
+                return try await bench.sql("SELECT 'push' = ANY (done) FROM auth.erasures") == "t"
+            }
+            #expect(try await isDone(after: .nothing) == false)
+            // The clock of the data is moved.
+            let seconds = ErasureLimits.settledAfter.components.seconds
+            try await bench.sql("UPDATE auth.erasures SET decided_at = now() - interval '\(seconds - 60) seconds'")
+            #expect(try await isDone(after: .nothing) == false)
+            try await bench.sql("UPDATE auth.erasures SET decided_at = now() - interval '\(seconds + 1) seconds'")
+            #expect(try await isDone(after: ErasedCount(removed: 1)) == false)
+            #expect(try await isDone(after: ErasedCount(removed: 0, waiting: 1)) == false)
+            #expect(try await isDone(after: .nothing))
+        }
+    }
+
     /// Logins with and without the id, on other devices, while the person leaves. In each order the keys are nobody's afterwards.
     @Test func noLoginBringsSomebodyBackWhoLeaves() async throws {
         try await AuthBench.run { bench in
@@ -321,4 +347,12 @@ import TestKit
                     == bench.sql("SELECT count(*) FROM auth.tombstones"))
         }
     }
+}
+
+/// Rows of an owner that finds what a test says.
+private final class ScriptedRows: ErasedRows {
+    static let part = ErasurePart.push
+    let found = Mutex(ErasedCount.nothing)
+
+    func erase(_ erasure: OpenErasure) async throws(StoreError) -> ErasedCount { self.found.withLock { $0 } }
 }

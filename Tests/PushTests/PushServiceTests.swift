@@ -97,6 +97,28 @@ import Testing
         }
     }
 
+    /// However late the result of a try is.
+    @Test func anErasedIdentityGetsNoRow() async throws {
+        try await PushBench.with { bench in
+            let table = RecipientTable(bench.pool)
+            let time = try await table.time()
+            try await bench.device(self.alice)
+            func record(_ id: WhisperID) -> RecipientTable.Record {
+                RecipientTable.Record(
+                    recipient: id, wakeID: .random(), provider: .apns, result: .sent,
+                    history: WakePlan.History(sentAt: time, unanswered: 1, dueAt: time), triedAt: time)
+            }
+            func letter(_ id: WhisperID) -> RecipientTable.DeadLetter {
+                RecipientTable.DeadLetter(
+                    recipient: id, wakeID: .random(), kind: "mail", provider: .apns, reason: .refused, tries: 1)
+            }
+            try await table.write([self.alice, self.bob].map(record), [self.alice, self.bob].map(letter))
+            for rows in ["recipients", "dead_letters"] {
+                #expect(try await bench.sql("SELECT recipient FROM push.\(rows)") == "\(self.alice.bits)")
+            }
+        }
+    }
+
     @Test func whoHasNoTokenIsNotPushedAndTheJobEnds() async throws {
         try await PushBench.with { bench in
             let provider = ScriptedProvider()

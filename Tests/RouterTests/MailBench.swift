@@ -70,6 +70,11 @@ struct MailBench: Sendable {
 
     func sql(_ sql: String) async throws -> String { try await self.database.run(sql) }
 
+    /// From now on the identity is none.
+    func erase(_ number: Int) async throws {
+        try await self.database.run("DELETE FROM auth.identities WHERE whisper_id = \(person(number).bits)")
+    }
+
     // MARK: Statements
 
     func envelope(
