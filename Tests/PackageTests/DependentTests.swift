@@ -130,6 +130,13 @@ import Testing
 
     /// The working tree as one commit with a tag, so that a change is tested before it is committed.
     private static func publish(to bare: String, from source: String) async throws {
+        try await Self.copy(to: source)
+        _ = try await Self.git("-C", source, "tag", "0.1.0")
+        _ = try await Self.git("clone", "-q", "--bare", source, bare)
+    }
+
+    /// The working tree without `docs` as one commit.
+    static func copy(to source: String) async throws {
         let names = try await Self.git("-C", ReleaseTests.root.path, "ls-files", "-coz", "--exclude-standard")
         try FileManager.default.createDirectory(atPath: source, withIntermediateDirectories: true)
         for name in names.split(separator: "\0") where !name.hasPrefix("docs/") {
@@ -144,8 +151,6 @@ import Testing
         _ = try await Self.git("-C", source, "init", "-q")
         _ = try await Self.git("-C", source, "add", "-f", ".")
         _ = try await Self.git("-C", source, "-c", "user.name=a", "-c", "user.email=a", "commit", "-qm", "all")
-        _ = try await Self.git("-C", source, "tag", "0.1.0")
-        _ = try await Self.git("clone", "-q", "--bare", source, bare)
     }
 
     private static func git(_ words: String...) async throws -> String {

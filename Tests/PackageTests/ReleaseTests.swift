@@ -63,6 +63,47 @@ import Testing
         #expect(try Self.text("docs/first-bot.md").contains("whispercore-\(Release.version)-py3-none-"))
     }
 
+    /// A refused release says why, before anything is made.
+    @Test func nothingIsReleasedThatIsNotToBe() async throws {
+        let folder = try TemporaryFolder(named: "release")
+        defer { folder.remove() }
+        let clone = folder.path + "/source"
+        func git(_ words: String...) async throws {
+            let who = ["-c", "user.name=a", "-c", "user.email=a"]
+            _ = try await Command("/usr/bin/git", who + ["-C", clone] + words).output(name: "git")
+        }
+        func change(_ path: String, _ text: String, to new: String) throws {
+            let file = URL(filePath: "\(clone)/\(path)")
+            let old = try String(contentsOf: file, encoding: .utf8)
+            try #require(old.contains(text))
+            try old.replacing(text, with: new).write(to: file, atomically: true, encoding: .utf8)
+        }
+        func refusal(_ version: String = Release.version) async throws -> String {
+            // No executables: a release that is not refused ends there.
+            let command = Command("\(clone)/deploy/make-release", [version, "\(folder.path)/none", "\(folder.path)/dist"])
+            let error = try await #require(throws: LaunchError.self) { try await command.output(name: "make-release") }
+            return "\(error)"
+        }
+        try await DependentTests.copy(to: clone)
+        #expect(try await refusal("9.9.9").contains("Release.version is not 9.9.9"))
+        #expect(try await refusal().contains("CHANGELOG.md has no line \"## [\(Release.version)] - DATE\""))
+        try change("CHANGELOG.md", "## [Unreleased]\n", to: "## [Unreleased]\n\n## [\(Release.version)] - 2026-12-01\n")
+        #expect(try await refusal().contains("the tree has changes that are not committed"))
+        try await git("commit", "-qam", "changelog")
+        #expect(try await !refusal().contains("the library"))
+
+        try await git("tag", "0.0.9")
+        let header = "Clients/WhisperCoreC/include/whispercore.h"
+        try change(header, "char *wsp_schema(void);", to: "char *wsp_schema(int32_t form);")
+        try await git("commit", "-qam", "another form")
+        #expect(try await refusal().contains("what 0.0.9 had, and the same WSP_ABI_VERSION: char *wsp_schema(void)"))
+        try change(header, "WSP_ABI_VERSION 1", to: "WSP_ABI_VERSION 2")
+        try await git("commit", "-qam", "another number")
+        #expect(try await !refusal().contains("the library"))
+        try await git("tag", Release.version, "0.0.9")
+        #expect(try await refusal().contains("the tag \(Release.version) has other contents"))
+    }
+
     @Test func itHasThreeNumbers() {
         #expect(Release.version.wholeMatch(of: #/\d+\.\d+\.\d+/#) != nil)
     }
