@@ -2,6 +2,7 @@ import AuthCore
 import AuthTestKit
 import ClusterContract
 import Contract
+import Foundation
 import Store
 import Testing
 import TestKit
@@ -60,19 +61,25 @@ import LocalStack
         }
     }
 
+    /// Invitations by which nobody comes in. The door is `invited` afterwards, and has one identity.
+    private func invalidInvitations(_ bench: AuthBench) async throws -> [(kind: String, token: InvitationToken)] {
+        try await self.choose(.invited, bench)
+        let used = try await bench.invite()
+        _ = try (try await self.prove(TestIdentity(1), bench, with: used.text)).login()
+        let expired = try await bench.invite(for: .seconds(60))
+        bench.wait(.seconds(61))
+        let revoked = try await bench.invite()
+        try await bench.sql(
+            "UPDATE auth.invitations SET revoked_at = now() WHERE number = (SELECT max(number) FROM auth.invitations)"
+        )
+        let unknown = InvitationToken(random: [UInt8](repeating: 7, count: 16))
+        return [("used up", used), ("expired", expired), ("revoked", revoked), ("unknown", unknown)]
+    }
+
     @Test func fourKindsOfInvalidInvitationsHaveOneAnswer() async throws {
         try await AuthBench.run { bench in
-            try await self.choose(.invited, bench)
-            let used = try await bench.invite()
-            _ = try (try await self.prove(TestIdentity(1), bench, with: used.text)).login()
-            let expired = try await bench.invite(for: .seconds(60))
-            bench.wait(.seconds(61))
-            let revoked = try await bench.invite()
-            try await bench.sql(
-                "UPDATE auth.invitations SET revoked_at = now() WHERE number = (SELECT max(number) FROM auth.invitations)"
-            )
             var answers: Set<Refusal> = []
-            for token in [used, expired, revoked, InvitationToken(random: [UInt8](repeating: 7, count: 16))] {
+            for (_, token) in try await self.invalidInvitations(bench) {
                 guard case .refused(let refusal) = try await self.prove(TestIdentity(2), bench, with: token.text) else {
                     Issue.record("somebody came in")
                     continue
@@ -85,6 +92,37 @@ import LocalStack
                 #expect(try await self.prove(TestIdentity(2), bench, with: wrong).refusal == .invalidPayload)
             }
             #expect(try await Self.identities(bench) == "1")
+        }
+    }
+
+    /// Figures, when asked for: `WHISPER_MEASURE=1`. How long proofs take, in turn: four that are refused, at an open door, and by invitation.
+    @Test(.enabled(if: ProcessInfo.processInfo.environment["WHISPER_MEASURE"] != nil))
+    func howLongAProofTakes() async throws {
+        try await AuthBench.run { bench in
+            let refused = try await self.invalidInvitations(bench)
+            let good = try await bench.invite(uses: 1_000)
+            var times: [String: [Double]] = [:]
+            func measure(_ kind: String, _ number: Int, _ token: InvitationToken?) async throws {
+                let somebody = TestIdentity(number: UInt32(number))
+                let challenge = try await bench.challenge(somebody)
+                let more = token.map { #","invitation":"\#($0.text)""# } ?? ""
+                let proof = somebody.proof(challenge.id, signing: challenge.bytes, more: more)
+                let begin = ContinuousClock.now
+                _ = await bench.send("register_proof", proof)
+                times[kind, default: []].append((.now - begin) / .microseconds(1))
+            }
+            for round in 1...300 {
+                for (kind, token) in refused.shuffled() { try await measure(kind, 1_000, token) }
+                try await measure("by invitation", 10_000 + round, good)
+                try await self.choose(.open, bench)
+                try await measure("open", 20_000 + round, nil)
+                try await self.choose(.invited, bench)
+            }
+            for (kind, all) in times.sorted(by: { $0.key < $1.key }) {
+                let sorted = all.sorted()
+                let quartiles = (1...3).map { String(Int(sorted[sorted.count * $0 / 4])) }
+                print("\(kind): quartiles \(quartiles.joined(separator: ", ")) µs")
+            }
         }
     }
 

@@ -150,6 +150,58 @@ struct DoorTests {
                 == "0")
     }
 
+    /// Auth is killed while people come in with one invitation. All come in, and each is counted once, also whoever has registered without
+    /// an answer.
+    @Test func aKillOfAuthLosesNoUseAndCountsNoneTwice() async throws {
+        let count = 60
+        try await self.behind("invited") {
+            let invited = try await Operators.tool("invite", "--uses", "\(count)")
+            let token = try #require(invited.split(separator: "\n").first.map(String.init))
+            func left() async throws -> String {
+                try await Cluster.database("SELECT uses_left FROM auth.invitations ORDER BY number DESC LIMIT 1")
+            }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<4 {
+                    let before = try await left()
+                    for number in 0..<(count / 4) {
+                        group.addTask {
+                            // Not a wait: the moment of the race.
+                            try await Task.sleep(for: .milliseconds(20 * number))
+                            try await Self.comesIn(Person(), with: token)
+                        }
+                    }
+                    try await waitUntil("somebody has come in", within: .seconds(30), every: .milliseconds(5)) {
+                        try await left() != before
+                    }
+                    try await Cluster.stack.restart(.auth(1))
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await left() == "0")
+            let late = await #expect(throws: Unexpected.self) {
+                _ = try await Person().logIn(on: Cluster.client(gateway: 1), tokens: ["invitation": token])
+            }
+            #expect(late?.frame.payload["reason"]?.string == "invitationInvalid")
+        }
+    }
+
+    /// Tries until the server lets the person in. A refusal that is not the fault of a process that has died fails.
+    private static func comesIn(_ person: Person, with invitation: String) async throws {
+        try await waitUntil("somebody is let in", within: .seconds(60)) {
+            do {
+                _ = try await person.logIn(on: Cluster.client(gateway: 1), tokens: ["invitation": invitation])
+                return true
+            } catch let refusal as Unexpected {
+                guard ["INTERNAL_ERROR", "AUTH_FAILED"].contains(refusal.frame.errorCode) else { throw refusal }
+                // The challenge went with the process.
+                #expect(refusal.frame.payload["reason"] == nil, "\(refusal)")
+                return false
+            } catch is Missing {
+                return false
+            }
+        }
+    }
+
     private func behind(_ mode: String, _ body: () async throws -> Void) async throws {
         try await Operators.tool("registration", mode, "--reason", "a test")
         do {
