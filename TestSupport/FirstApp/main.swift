@@ -1,9 +1,10 @@
 import WhisperCore
 
 let (server, friend) = (CommandLine.arguments[1], CommandLine.arguments[2])
+let invitation = CommandLine.arguments.dropFirst(3).first
 let core = try Core.open(CoreConfiguration(folder: "me", server: server))
 if core.identity == nil {
-    print("Write these down:", try await core.createIdentity().joined(separator: " "))
+    print("Write these down:", try await core.createIdentity(invitation: invitation).joined(separator: " "))
 }
 try await core.connect()
 let contact = try await core.addContact(friend)

@@ -36,9 +36,10 @@ enum LLMSText {
         import WhisperCore
 
         let (server, friend) = (CommandLine.arguments[1], CommandLine.arguments[2])
+        let invitation = CommandLine.arguments.dropFirst(3).first
         let core = try Core.open(CoreConfiguration(folder: "me", server: server))
         if core.identity == nil {
-            print("Write these down:", try await core.createIdentity().joined(separator: " "))
+            print("Write these down:", try await core.createIdentity(invitation: invitation).joined(separator: " "))
         }
         try await core.connect()
         let contact = try await core.addContact(friend)
@@ -50,14 +51,14 @@ enum LLMSText {
         A bot in Python, with the wheel `whispercore`:
 
         ```sh
-        env/bin/python -m whispercore new echo --server wss://chat.example.org --words-file words.txt
+        env/bin/python -m whispercore new mybot --server wss://chat.example.org --words-file words.txt
         ```
 
         ```python
         from whispercore import Bot, Core
 
-        core = Core("echo")
-        bot = Bot(core, "echo")
+        core = Core("mybot")
+        bot = Bot(core, "answers")
 
 
         @bot.on("messageReceived")
@@ -93,8 +94,8 @@ enum LLMSText {
         ## Start
 
         - [A server on one machine](docs/operate-one-machine.md): Debian packages, `whisper-setup HOST --self-signed`, upgrade and removal
-        - [A first app in Swift](docs/first-app.md): one dependency line, `import WhisperCore`, a message in twelve lines
-        - [A first bot in Python](docs/first-bot.md): one wheel, a bot in twelve lines
+        - [A first app in Swift](docs/first-app.md): one dependency line, `import WhisperCore`, a message in thirteen lines
+        - [A first bot in Python](docs/first-bot.md): one wheel, a bot in eight lines
         - [The terminal client](docs/terminal.md): all commands of `whisper`
 
         ## Write a client or an app
