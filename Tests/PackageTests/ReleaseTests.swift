@@ -80,26 +80,35 @@ import Testing
         }
         func refusal(_ version: String = Release.version) async throws -> String {
             // No executables: a release that is not refused ends there.
-            let command = Command("\(clone)/deploy/make-release", [version, "\(folder.path)/none", "\(folder.path)/dist"])
+            let words = [version, "\(folder.path)/none", "\(folder.path)/dist"]
+            let command = Command("\(clone)/deploy/make-release", words)
             let error = try await #require(throws: LaunchError.self) { try await command.output(name: "make-release") }
             return "\(error)"
         }
         try await DependentTests.copy(to: clone)
+        // The commit of a release has the line.
+        let changelog = URL(filePath: clone + "/CHANGELOG.md")
+        let heading = try Regex("(?m)^## \\[\(Release.version)\\] - .*$")
+        try String(contentsOf: changelog, encoding: .utf8).replacing(heading, with: "").write(
+            to: changelog, atomically: true, encoding: .utf8)
+        try await git("commit", "-qam", "no release", "--allow-empty")
         #expect(try await refusal("9.9.9").contains("Release.version is not 9.9.9"))
         #expect(try await refusal().contains("CHANGELOG.md has no line \"## [\(Release.version)] - DATE\""))
-        try change("CHANGELOG.md", "## [Unreleased]\n", to: "## [Unreleased]\n\n## [\(Release.version)] - 2026-12-01\n")
+        let top = "## [Unreleased]\n"
+        try change("CHANGELOG.md", top, to: "\(top)\n## [\(Release.version)] - 2026-12-01\n")
         #expect(try await refusal().contains("the tree has changes that are not committed"))
         try await git("commit", "-qam", "changelog")
-        #expect(try await !refusal().contains("the library"))
+        #expect(try await !refusal().contains("whispercore.h"))
 
         try await git("tag", "0.0.9")
         let header = "Clients/WhisperCoreC/include/whispercore.h"
-        try change(header, "char *wsp_schema(void);", to: "char *wsp_schema(int32_t form);")
+        let function = "wsp_recv(wsp_handle handle, int32_t timeout_ms)"
+        try change(header, function, to: "wsp_recv(wsp_handle handle)")
         try await git("commit", "-qam", "another form")
-        #expect(try await refusal().contains("what 0.0.9 had, and the same WSP_ABI_VERSION: char *wsp_schema(void)"))
+        #expect(try await refusal().contains("lacks what 0.0.9 had, and has the same WSP_ABI_VERSION: char*wsp_recv("))
         try change(header, "WSP_ABI_VERSION 1", to: "WSP_ABI_VERSION 2")
         try await git("commit", "-qam", "another number")
-        #expect(try await !refusal().contains("the library"))
+        #expect(try await !refusal().contains("whispercore.h"))
         try await git("tag", Release.version, "0.0.9")
         #expect(try await refusal().contains("the tag \(Release.version) has other contents"))
     }

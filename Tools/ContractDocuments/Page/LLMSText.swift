@@ -63,8 +63,9 @@ enum LLMSText {
 
         @bot.on("messageReceived")
         def echo(event):
-            if text := event["message"].get("text"):
-                bot.reply(event["message"], text)
+            message = event["message"]
+            if "groupId" not in message and message.get("text"):
+                bot.reply(message, message["text"])
 
 
         bot.run()
@@ -94,8 +95,8 @@ enum LLMSText {
         ## Start
 
         - [A server on one machine](docs/operate-one-machine.md): Debian packages, `whisper-setup HOST --self-signed`, upgrade and removal
-        - [A first app in Swift](docs/first-app.md): one dependency line, `import WhisperCore`, a message in thirteen lines
-        - [A first bot in Python](docs/first-bot.md): one wheel, a bot in eight lines
+        - [A first app in Swift](docs/first-app.md): one dependency line, `import WhisperCore`, a message in a dozen lines
+        - [A first bot in Python](docs/first-bot.md): one wheel, a bot in a few lines
         - [The terminal client](docs/terminal.md): all commands of `whisper`
 
         ## Write a client or an app
