@@ -38,8 +38,10 @@ enum LedgerErasure {
         return """
             DELETE FROM router.ledger l USING (
                 SELECT message_id, sender, recipient FROM router.ledger
-                WHERE day = \(day) AND (sender = ANY (\(all)::int8[]) OR recipient = ANY (\(all)::int8[]))
-                    AND NOT (status = 0 AND sender = ANY (\(keeping)::int8[]) AND NOT recipient = ANY (\(all)::int8[]))
+                -- Postgres makes hash tables of these. An array it would search from its beginning, for each row of a day.
+                WHERE day = \(day) AND (sender IN (SELECT unnest(\(all)::int8[])) OR recipient IN (SELECT unnest(\(all)::int8[])))
+                    AND NOT (status = 0 AND sender IN (SELECT unnest(\(keeping)::int8[]))
+                        AND recipient NOT IN (SELECT unnest(\(all)::int8[])))
                 LIMIT \(Int64(ErasureLimits.portion)) FOR UPDATE SKIP LOCKED) named
             WHERE l.day = \(day) AND l.message_id = named.message_id AND l.sender = named.sender
                 AND l.recipient = named.recipient
@@ -51,10 +53,11 @@ enum LedgerErasure {
         let all = open.map(\.identity)
         return Statement(
             """
-            SELECT DISTINCT named.identity FROM router.ledger,
-                LATERAL unnest(ARRAY[sender, recipient]) AS named (identity)
-            WHERE day = \(day) AND (sender = ANY (\(all)::int8[]) OR recipient = ANY (\(all)::int8[]))
-                AND named.identity = ANY (\(all)::int8[])
+            SELECT DISTINCT named.identity FROM (
+                SELECT sender, recipient FROM router.ledger WHERE day = \(day)
+                    AND (sender IN (SELECT unnest(\(all)::int8[])) OR recipient IN (SELECT unnest(\(all)::int8[])))
+            ) l, LATERAL unnest(ARRAY[l.sender, l.recipient]) AS named (identity)
+            WHERE named.identity IN (SELECT unnest(\(all)::int8[]))
             """,
             each: { row throws(StoreError) in try row.next() })
     }
