@@ -314,6 +314,25 @@ import Testing
         await world.core.close()
     }
 
+    /// Many connections begin a request and say no more. There is room for few of them, and only as long as a header may take.
+    @Test func slowHeadersHoldNoPlaceForLong() async throws {
+        let world = try await self.world()
+        let starts = try await Blocking.run {
+            Result { () -> Set<String> in
+                let sockets = try (0..<200).map { _ in try LoopbackSocket.connected(world.port) }
+                for socket in sockets {
+                    DaemonSession.write(Array("GET /app HTTP/1.1\r\nHost: ".utf8), to: socket.descriptor)
+                }
+                defer { for socket in sockets { Glibc.close(socket.descriptor) } }
+                return Set(sockets.map { String($0.read().prefix(12)) })
+            }
+        }.get()
+        #expect(starts.isSubset(of: ["", "HTTP/1.1 408", "HTTP/1.1 503"]), "\(starts)")
+        #expect(try await self.status(world, "GET /app", world.headers(isPost: false)) == 200)
+        await world.http.close()
+        await world.core.close()
+    }
+
     func opened(_ world: World, _ query: String = "") async throws -> LoopbackSocket {
         try await Blocking.run {
             Result {

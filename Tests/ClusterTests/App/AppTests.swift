@@ -270,54 +270,6 @@ import Testing
         }
     }
 
-    /// Pages of other origins, and a launch that was used.
-    @Test func otherPagesGetNothing() async throws {
-        let folder = try TemporaryFolder(named: "app")
-        defer { folder.remove() }
-        try await Browser.open { browser in
-            let ann = try await AppWindow.open(folder, "ann", in: browser)
-            try await ann.becomesSomebody()
-            let address = try await browser.address
-            let origin = String(address.dropLast())
-            #expect(try await browser.cookie("__Host-session")["httpOnly"] == .bool(true))
-            #expect(try await browser.value(of: "return document.cookie") == .string(""))
-            let key = try await browser.value(of: "return localStorage['whisper.key']").string ?? ""
-            #expect(key.count == 64)
-            _ = try await browser.openTab()
-            // A page of another port of this machine, without a policy of its own.
-            let port = try #require(SharedBrowser.running?.chromium.devToolsPort)
-            try await browser.go(to: "http://127.0.0.1:\(port)/json/version")
-            for attempt in [
-                "fetch('\(origin)/app', { headers: { 'Whisper-Key': '\(key)' }, credentials: 'include' })",
-                "fetch('\(origin)/rpc', { method: 'POST', mode: 'no-cors', body: '{}', credentials: 'include' })",
-                "fetch('\(origin)/session', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' })",
-            ] {
-                let result = try await browser.asyncValue(
-                    of: "try { return (await \(attempt)).type } catch { return 'refused' }")
-                #expect(result == .string("refused"), "\(attempt)")
-            }
-            let framed = try await browser.asyncValue(
-                of: """
-                    const frame = document.createElement("iframe");
-                    frame.src = "\(origin)/";
-                    const isLoaded = new Promise((done) => { frame.onload = done; });
-                    document.body.append(frame);
-                    await isLoaded;
-                    try { return frame.contentDocument ? "read" : "closed"; } catch { return "closed"; }
-                    """)
-            #expect(framed == .string("closed"))
-            // A window that it opens has no way back, and shows the page of nobody without the key.
-            let opened = try await browser.asyncValue(
-                of: """
-                    const other = window.open("\(origin)/");
-                    await new Promise((done) => setInterval(() => other.closed && done(), 20));
-                    return "cut";
-                    """)
-            #expect(opened == .string("cut"))
-            await ann.process.kill()
-        }
-    }
-
     /// Under the policy no text becomes markup, and nothing plants a worker.
     @Test func thePolicyHolds() async throws {
         let folder = try TemporaryFolder(named: "app")
