@@ -201,6 +201,7 @@ public final class Core: Sendable {
                 logger: Self.logger(configuration, feeds), radio: { radio(configuration) }
             ) { event in
                 defer { watchers.tell(event) }
+                if let thing = Holds.Thing(endedBy: event) { source.core.withLock { $0 }?.holds.isOver(thing) }
                 let kind: EventFeed.Kind = event.isKept ? .kept : .passing
                 if case .live(let id, let news) = event {
                     let text = EventText.event(id, news, origin: origin, account: source.account)

@@ -98,6 +98,12 @@ final class Holds: Sendable {
         try await end()
     }
 
+    /// The thing has ended without its program.
+    func isOver(_ thing: Thing) {
+        guard let holder = self.state.withLock({ $0.holders[thing] }) else { return }
+        self.release(thing, by: holder)
+    }
+
     func release(_ thing: Thing, by feed: EventFeed) {
         self.state.withLock { state in
             guard state.holders[thing] === feed else { return }
@@ -122,13 +128,6 @@ struct Holder: Sendable {
         return own.first ?? things.compactMap { if case .listening(let id) = $0 { id } else { nil } }.first
     }
 
-    /// Lets go of calls that are over. The other side has ended them.
-    func forgetCalls(but open: Set<UUIDText>) {
-        for case .call(let id) in self.holds.things(of: self.feed) where !open.contains(id) {
-            self.holds.release(.call(id), by: self.feed)
-        }
-    }
-
     /// From here on the thing ends with the program. Doing it twice is harmless.
     /// - Parameter isOpen: whether it is open already, so that it is not this program's to end.
     /// - Throws: `.busy`, `.tooMany`, or `.unsupported` if nobody would see the program go.
@@ -148,6 +147,17 @@ struct Holder: Sendable {
         guard await isOpen() else { return }
         holds.release(thing, by: feed)
         throw CoreError(.busy, "Another program has opened it.")
+    }
+}
+
+extension Holds.Thing {
+    /// What this event has ended for us.
+    init?(endedBy event: ClientEvent) {
+        switch event {
+        case .room(let id, .over): self = .room(id)
+        case .passing(.call(.ended(let id, _, _))): self = .call(id)
+        default: return nil
+        }
     }
 }
 

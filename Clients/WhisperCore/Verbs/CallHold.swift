@@ -16,9 +16,8 @@ extension Verb {
         ),
         .program { program, opened, parameters, json in
             let wanted = try parameters[Self.callID]
-            let (call, open) = await opened.with { ($0.calls[wanted], Set($0.calls.all.map(\.id))) }
+            let call = await opened.with { $0.calls[wanted] }
             guard let call else { throw CoreError(.notFound, field: "callId") }
-            program.forgetCalls(but: open)
             try await program.hold(.call(call.id)) { false }
             json.add("callId", call.id)
         })

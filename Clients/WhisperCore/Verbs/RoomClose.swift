@@ -10,7 +10,7 @@ extension Verb {
         samples: (RoomParameters.sampleRoom, #"{"type":"roomLeft",\#(Shapes.sampleRoomID)}"#),
         .server { opened, parameters, json in
             let id = try parameters[RoomParameters.room]
-            try await opened.with { try await $0.rooms.close(id, $0) }
+            try await opened.ending(.room(id)) { try await $0.rooms.close(id, $0) }
             json.add("roomId", id)
         })
 }

@@ -9,7 +9,7 @@ extension Verb {
     static let roomHold = Verb(
         "room_hold", of: "rooms",
         about:
-            "Before `room_create` or `room_join`, or after it if a code led there: when this program has gone, the core leaves the room. It lasts until `room_leave`, by whichever program. `busy`: another program holds it, or has entered it.",
+            "Before `room_create` or `room_join`, or after it if a code led there: when this program has gone, the core leaves the room. It lasts as long as the room is open for us. `busy`: another program holds it, or has entered it.",
         [RoomParameters.room.field, Self.isEntered.field], type: "held", [Field("roomId", .lowerCaseUUID)],
         errors: [.noIdentity, .busy, .tooMany, .unsupported],
         samples: (RoomParameters.sampleRoom, #"{"type":"held",\#(Shapes.sampleRoomID)}"#),

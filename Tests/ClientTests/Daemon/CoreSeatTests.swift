@@ -1,5 +1,6 @@
 import Contract
 import Dispatch
+import LocalStack
 import Synchronization
 import TestKit
 import Testing
@@ -303,6 +304,27 @@ import Testing
         #expect(try await answer["result"]?["type"]?.string == "room")
         #expect(order.withLock { $0 } == ["left", "entered"])
         for core in [ann.core, core] { await core.close() }
+    }
+
+    /// Its host ends it, for the host and for a guest.
+    @Test func aRoomThatIsOverIsHeldByNobody() async throws {
+        let (ann, bob) = (try await self.hosts.online("ann"), try await self.hosts.online("bob"))
+        let id = try #require(UUIDText("0b6d8f0e-3c1a-4f5e-9a77-2d1c0b9a8f7f"))
+        let named = #"{"roomId":"\#(id)"}"#
+        for core in [ann.core, bob.core] { core.leaveEventsToSeats() }
+        let (host, guest) = (try #require(ann.core.seat()), try #require(bob.core.seat()))
+        #expect(try await self.ask(ann.core, host, "room_hold", named)["type"]?.string == "held")
+        let made = try await self.answer(
+            ann.core, host, "room_create", #"{"roomId":"\#(id)","participantsMax":3,"codeDigits":0}"#)
+        let link = try #require(made["result"]?["room"]?["link"]?.string)
+        #expect(try await self.ask(bob.core, guest, "room_hold", named)["type"]?.string == "held")
+        _ = try await self.answer(bob.core, guest, "room_join", #"{"link":"\#(link)"}"#)
+        let holds = (try ann.core.opened().holds, try bob.core.opened().holds)
+        #expect(holds.0.things(of: host.feed) == [.room(id)] && holds.1.things(of: guest.feed) == [.room(id)])
+        _ = try await self.answer(ann.core, host, "room_close", named)
+        #expect(holds.0.things(of: host.feed).isEmpty)
+        try await waitUntil("the guest's core knows", within: .seconds(30)) { holds.1.things(of: guest.feed).isEmpty }
+        for core in [ann.core, bob.core] { await core.close() }
     }
 
     @Test func eachThingHasOneHolder() async {
