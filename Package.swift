@@ -465,8 +465,9 @@ let package = Package(
         .target(
             name: "Chaos",
             dependencies: [
-                "Contract", "ClusterContract", "WhisperClient", "LocalStack", "TestKit", "PushPeers", log, nioCore,
-                nioPosix,
+                "Contract", "ClusterContract", "WhisperClient", "WhisperCore", "LocalStack", "TestKit", "PushPeers",
+                log,
+                nioCore, nioPosix,
             ],
             path: "TestSupport/Chaos", swiftSettings: strict),
         .executableTarget(

@@ -11,6 +11,8 @@ package struct ChaosReport: Sendable, Codable {
     package var attachments: Int
     /// Acts of strangers meanwhile.
     package var strangeActs: Int
+    /// People who have left for good meanwhile.
+    package var erased: Int
     package var seconds: Double
     /// From sending to a `message_received`, both being there.
     package var live: Spread
@@ -25,7 +27,7 @@ package struct ChaosReport: Sendable, Codable {
     init(
         seed: UInt64, clients: Int, command: String, plan: FaultPlan, messages: Ledger.Count, reconnects: Int,
         attachments: Int,
-        strangeActs: Int, seconds: Double, live: Spread, slowestLive: String?,
+        strangeActs: Int, erased: Int, seconds: Double, live: Spread, slowestLive: String?,
         lines: LineLedger.Count, seats: SeatLedger.Count, violations: [String]
     ) {
         self.seed = seed
@@ -36,6 +38,7 @@ package struct ChaosReport: Sendable, Codable {
         self.reconnects = reconnects
         self.attachments = attachments
         self.strangeActs = strangeActs
+        self.erased = erased
         self.seconds = seconds
         self.live = live
         self.slowestLive = slowestLive
@@ -62,7 +65,7 @@ package struct ChaosReport: Sendable, Codable {
             \(count.expired) expired; \(count.repeated) seen again before their receipt was honoured
               \(self.reconnects) reconnects, \(count.wakeUps) came because of a push, \(self.attachments) attachments, \
             \(count.refusedByClocks) refusals while a clock was off
-              \(self.strangeActs) acts of strangers, of whose mail \(count.mailOfStrangers) arrived
+              \(self.strangeActs) acts of strangers, of whose mail \(count.mailOfStrangers) arrived; \(self.erased) people have left for good
               sent to received live, both being there, s: \(self.live.text)
               the slowest of them: \(self.slowestLive ?? "none")
               \(self.lines.typed) lines whispered, \(self.lines.shown) times shown in \(self.lines.visits) visits, \

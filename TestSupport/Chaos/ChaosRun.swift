@@ -157,6 +157,7 @@ package struct ChaosRun: Sendable {
         let lessons = try await self.beginLessons(at: "ws://127.0.0.1:\(links[.clients]!.port)", lines)
         let seats = SeatLedger()
         let meetings = try await self.beginMeetings(at: "ws://127.0.0.1:\(links[.clients]!.port)", seats)
+        let leavers = try Leavers(at: "ws://127.0.0.1:\(links[.clients]!.port)", crowd.ledger)
         let keepsakes = try await Keepsakes.lay(on: stack, crowd.ledger)
         let strangers = (0...self.options.clients / Self.clientsPerStranger).map {
             Stranger(number: $0, seed: self.options.seed, at: stack.ports.public, victims: crowd.ids, crowd.ledger)
@@ -170,6 +171,7 @@ package struct ChaosRun: Sendable {
             group.addTask { await injector.keepAlive() }
             try await withThrowingDiscardingTaskGroup { acts in
                 for stranger in strangers { acts.addTask { await stranger.run() } }
+                acts.addTask { await leavers.run() }
                 try await Task.sleep(for: Self.calmTime)
                 try await injector.run(plan)
                 try await Task.sleep(for: Self.calmTime)
@@ -182,6 +184,7 @@ package struct ChaosRun: Sendable {
             await self.settle(crowd, stack, absentAreAway: true)
             await self.settle(lessons, lines)
             await self.settle(meetings, seats)
+            await leavers.end(on: stack)
             await crowd.fetchSleepers()
             await self.settle(crowd, stack, absentAreAway: true)
             // To those who were away all the time counts what stands in the database, and not what was kept of it elsewhere.
@@ -203,7 +206,8 @@ package struct ChaosRun: Sendable {
         return ChaosReport(
             seed: self.options.seed, clients: self.options.clients, command: self.options.command, plan: plan,
             messages: crowd.ledger.count, reconnects: await crowd.reconnects, attachments: await crowd.attachments,
-            strangeActs: acts, seconds: (.now - start).seconds, live: Spread(crowd.ledger.liveTravelTimes),
+            strangeActs: acts, erased: await leavers.count, seconds: (.now - start).seconds,
+            live: Spread(crowd.ledger.liveTravelTimes),
             slowestLive: crowd.ledger.slowestLive, lines: lines.count, seats: seats.count,
             violations: crowd.ledger.faults(onTheWay: Self.onTheWay) + lines.faults() + seats.faults())
     }

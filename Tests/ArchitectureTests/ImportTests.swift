@@ -92,8 +92,8 @@ private enum Architecture {
             "Histogram", "Foundation",
         ]),
         "Chaos": nio.union([
-            "Contract", "ClusterContract", "WhisperClient", "LocalStack", "TestKit", "PushPeers", "Logging",
-            "Foundation",
+            "Contract", "ClusterContract", "WhisperClient", "WhisperCore", "LocalStack", "TestKit", "PushPeers",
+            "Logging", "Foundation",
         ]),
         "ChaosTool": ["Chaos", "Contract", "LocalStack", "ArgumentParser", "Foundation"],
         // The program of docs/first-app.md

@@ -17,7 +17,7 @@ import Testing
         // A run in which nothing happened would prove nothing.
         #expect(report.faultCount == faults && report.reconnects > 0)
         #expect(report.messages.accepted > 0 && report.messages.told > 0)
-        #expect(report.strangeActs > 0 && report.messages.mailOfStrangers > 0)
+        #expect(report.strangeActs > 0 && report.messages.mailOfStrangers > 0 && report.erased > 0)
     }
 
     /// Deletion compares ages with the database's clock (contract §13a).
