@@ -1,4 +1,3 @@
-import FoundationEssentials
 import TerminalText
 import WhisperClient
 
@@ -16,8 +15,6 @@ enum ChatFile {
     }
 
     /// - Parameter folder: the one in which the person is.
-    static func absolute(_ path: String) -> String { Self.absolute(path, in: FileManager.default.currentDirectoryPath) }
-
     static func absolute(_ path: String, in folder: String) -> String {
         path.hasPrefix("/") ? path : folder + "/" + path
     }

@@ -238,9 +238,7 @@ struct ServerOptions: ParsableArguments {
         help: "Address of the server, ws:// or wss://. Default: that of the invitation, else \(ServerAddress.local).")
     var server: String?
 
-    @Option(
-        name: .customLong("ca"), help: "PEM file with certificates to trust beside the system's, for wss://.",
-        transform: ChatFile.absolute)
+    @Option(name: .customLong("ca"), help: "PEM file with certificates to trust beside the system's, for wss://.")
     var authorityFile: String?
 
     /// - Parameter invited: the server of an invitation.

@@ -237,16 +237,6 @@ import Testing
         #expect(clock(now) == timeOfDay(now))
         #expect(clock(yesterday) == "\(day(yesterday)) \(timeOfDay(yesterday))")
     }
-
-    /// The profile keeps the path, and later commands run in any folder.
-    @Test func theFileOfACertificateHasAnAbsolutePath() throws {
-        let here = FileManager.default.currentDirectoryPath
-        for (path, kept) in [("authority.pem", here + "/authority.pem"), ("/root/a.pem", "/root/a.pem")] {
-            #expect(try ServerOptions.parse(["--ca", path]).authorityFile == kept)
-            #expect(try AppCommand.parse(["--ca", path]).authorityFile == kept)
-            #expect(try DaemonCommand.parse(["--ca", path]).authorityFile == kept)
-        }
-    }
 }
 
 /// A command that does not get the profile says who has it.

@@ -27,6 +27,16 @@ let bobUnverified = Suspicion(sender: bobID, reason: .unverified)
             time: Timestamp(milliseconds: 6))
     }
 
+    /// Later commands and programs run in other folders.
+    @Test func theFileOfACertificateIsKeptWithItsFolder() throws {
+        let store = try self.open()
+        let here = FileManager.default.currentDirectoryPath
+        for (path, kept) in [("authority.pem", here + "/authority.pem"), ("/root/a.pem", "/root/a.pem"), (nil, nil)] {
+            try store.settings.set(authorityFile: path)
+            #expect(try store.settings.authorityFile() == kept)
+        }
+    }
+
     /// While a page of mail is written, a verb reads what was committed before.
     @Test func readsBesideATransactionDoNotWait() throws {
         let store = try self.open()

@@ -27,11 +27,13 @@ package struct SettingsTable: Sendable {
 
     package func set(server: ServerAddress) throws(ClientStoreError) { try self.set("server", to: "\(server)") }
 
-    /// PEM file with certificates trusted beside those of the system.
+    /// PEM file with certificates trusted beside those of the system: an absolute path.
     package func authorityFile() throws(ClientStoreError) -> String? { try self.setting("authorityFile") }
 
+    /// Keeps a relative path as an absolute one: later programs run in other folders.
     package func set(authorityFile: String?) throws(ClientStoreError) {
-        try self.set("authorityFile", to: authorityFile)
+        let here = FileManager.default.currentDirectoryPath
+        try self.set("authorityFile", to: authorityFile.map { $0.hasPrefix("/") ? $0 : here + "/" + $0 })
     }
 
     package func whisperID() throws(ClientStoreError) -> WhisperID? {

@@ -18,9 +18,7 @@ struct AppCommand: AsyncParsableCommand {
     @OptionGroup var options: ProfileOptions
     @Option(help: "Address of the server, ws:// or wss://. Default: the profile's; the page asks if there is none.")
     var server: String?
-    @Option(
-        name: .customLong("ca"), help: "PEM file with certificates to trust beside the system's, for wss://.",
-        transform: ChatFile.absolute)
+    @Option(name: .customLong("ca"), help: "PEM file with certificates to trust beside the system's, for wss://.")
     var authorityFile: String?
     @Flag(name: .customLong("no-browser"), help: "Start no browser. A terminal is shown the link.")
     var isWithoutBrowser = false

@@ -26,9 +26,7 @@ struct DaemonCommand: AsyncParsableCommand {
     @Option(help: "File with the key that signs what the webhook gets, 32 to 256 characters, of mode 0600.")
     var webhookKey: String?
     @Option(help: "Address of the server, ws:// or wss://. Default: the profile's.") var server: String?
-    @Option(
-        name: .customLong("ca"), help: "PEM file with certificates to trust beside the system's, for wss://.",
-        transform: ChatFile.absolute)
+    @Option(name: .customLong("ca"), help: "PEM file with certificates to trust beside the system's, for wss://.")
     var authorityFile: String?
     @Option(help: "File with 32 random bytes that seal the store, of mode 0600. It seals a plain store.") var keyFile:
         String?

@@ -17,7 +17,7 @@ struct ExportCommand: AsyncParsableCommand {
     @Argument(help: "The file, which must not be there yet.") var file: String
 
     func run() async throws {
-        let path = ChatFile.absolute(self.file)
+        let path = ChatFile.absolute(self.file, in: FileManager.default.currentDirectoryPath)
         let size = try await self.options.talk { core in
             try await waitUntilOnline(core.events(), within: .seconds(30))
             return try await core.export(to: path)
