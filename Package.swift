@@ -466,8 +466,7 @@ let package = Package(
             name: "Chaos",
             dependencies: [
                 "Contract", "ClusterContract", "WhisperClient", "WhisperCore", "LocalStack", "TestKit", "PushPeers",
-                log,
-                nioCore, nioPosix,
+                log, nioCore, nioPosix,
             ],
             path: "TestSupport/Chaos", swiftSettings: strict),
         .executableTarget(

@@ -151,7 +151,7 @@ struct Holder: Sendable {
 }
 
 extension Holds.Thing {
-    /// What this event has ended for us.
+    /// The room or call that this event has ended for us.
     init?(endedBy event: ClientEvent) {
         switch event {
         case .room(let id, .over): self = .room(id)
